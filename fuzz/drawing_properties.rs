@@ -4,7 +4,9 @@
 #[path = "../crates/relief-vector/tests/support/mod.rs"]
 mod support;
 
-use relief_vector::{Drawing, Limits, Pixel, gds, svg, text};
+use relief_kernels::mesh::{Index, cpu};
+use relief_raster::{Rect, ViewMut};
+use relief_vector::{Drawing, Limits, Pixel, gds, mesh, svg, text};
 
 const LIMITS: Limits = Limits {
     bytes: 1 << 20,
@@ -45,6 +47,43 @@ pub(crate) fn gds(bytes: &[u8]) {
         within(&layout.drawing);
         let _ = layout.drawing.period(&LIMITS);
     }
+}
+
+/// A mesh is read within its limits and its samples do not depend on the tiles, or it is refused.
+pub(crate) fn stl(bytes: &[u8]) {
+    let Ok(mesh) = mesh::Mesh::read(bytes, LIMITS) else {
+        return;
+    };
+    assert!(mesh.points() as u64 <= LIMITS.points && mesh.triangles() as u64 <= LIMITS.items);
+    let Some([[left, right], [_, top], [low, high]]) = mesh.bounds() else {
+        return;
+    };
+    let view = mesh::View {
+        scale: 30.0 / (right - left).max(1e-30),
+        left,
+        top,
+        low,
+        high: high.max(low + 1e-3),
+        max: 255,
+    };
+    let Ok(solid) = mesh.seen(&view) else { return };
+    let Some(index) = Index::new(solid.points().clone(), solid.triangles()) else {
+        panic!("what is seen is near enough to be computed");
+    };
+    let samples = |at: (i64, i64), width: usize| {
+        let mut out = vec![0_u8; width * 24];
+        match cpu::compute(&index, at, ViewMut::packed(&mut out, width, 24)) {
+            Some(value) => vec![value; width * 24],
+            None => out,
+        }
+    };
+    let (whole, left, right) = (samples((-3, -2), 40), samples((-3, -2), 17), samples((14, -2), 23));
+    for y in 0..24 {
+        let row = &whole[40 * y..40 * (y + 1)];
+        assert_eq!((&row[..17], &row[17..]), (&left[17 * y..][..17], &right[23 * y..][..23]));
+    }
+    let (least, greatest) = cpu::within::<u8>(&index, Rect::between(-3, -2, 37, 22));
+    assert!(whole.iter().all(|sample| (least..=greatest).contains(&u16::from(*sample))));
 }
 
 /// A text is drawn by a font within its limits, or refused.

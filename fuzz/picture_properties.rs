@@ -4,7 +4,7 @@ use std::fs;
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use relief_design::{Conversion, Gray};
+use relief_design::{Conversion, Gray, Raw, RawSample};
 use relief_engine::source::ImageSource;
 use relief_io::{Files, Limits};
 use relief_raster::{Depth, Rect};
@@ -50,8 +50,30 @@ fn read_all(files: &Files) {
     let ranged = Conversion {
         gray: Gray::Black,
         range: Some((200.0, -3.5)),
+        index: [1].into(),
+        ..Conversion::default()
     };
-    for (conversion, depth) in [(plain, Depth::Eight), (ranged, Depth::Sixteen)] {
+    let raw = Conversion {
+        raw: Some(Raw {
+            width: 5,
+            height: 3,
+            sample: RawSample::Int16,
+            big_endian: false,
+            offset: 1,
+        }),
+        range: Some((-100.0, 1e4)),
+        ..Conversion::default()
+    };
+    let upright = Conversion {
+        index: [].into(),
+        ..ranged.clone()
+    };
+    for (conversion, depth) in [
+        (plain, Depth::Eight),
+        (ranged, Depth::Sixteen),
+        (upright, Depth::Sixteen),
+        (raw, Depth::Eight),
+    ] {
         let Ok(picture) = files.open("picture", &conversion) else {
             continue;
         };

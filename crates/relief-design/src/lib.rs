@@ -87,7 +87,8 @@ pub use signature::{
 };
 pub use syntax::{MAX_DEPTH, MAX_ELEMENTS, MAX_ENTRIES, MAX_SLASHDASH_DEPTH, MAX_TEXT};
 pub use tree::{
-    Axis, Blend, Canvas, Child, Conversion, Design, Gray, Kind, Node, NodeId, Place, Role, Rounding,
+    Axis, Blend, Canvas, Child, Conversion, Design, Gray, Kind, Node, NodeId, Place, Raw, RawSample, Role,
+    Rounding,
 };
 pub use validate::InvalidDesign;
 pub use visible::{visible, visible_lines};

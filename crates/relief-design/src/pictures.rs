@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::io::{Cursor, Read};
 use std::ops::ControlFlow;
 
-use relief_raster::{Depth, Rect};
+use relief_raster::{Depth, Length, Rect};
 
 use crate::kinds::Conversion;
 
@@ -58,6 +58,11 @@ pub trait Picture: Send + Sync {
     /// The bits of one of its samples, as it is stored.
     fn bits(&self) -> u32 {
         16
+    }
+
+    /// The sides of one of its pixels, across and down, where its file says them.
+    fn pitch(&self) -> Option<[Length; 2]> {
+        None
     }
 
     /// The most bytes that one [`read`](Self::read) holds at once, beyond what its caller keeps.

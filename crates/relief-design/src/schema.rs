@@ -246,6 +246,9 @@ fn value_type(value: ValueType) -> Value {
         ),
         ValueType::Distance => number_or(json!({ "type": "number" }), &unit),
         ValueType::PixelSize | ValueType::Amplitude => json!({ "type": "string", "pattern": metric }),
+        ValueType::PicturePitch => {
+            json!({ "anyOf": [{ "const": "file" }, { "type": "string", "pattern": metric }] })
+        }
         ValueType::Feed => {
             let feed = format!(r"^\s*{number}\s*({units})\s*/\s*(min|s)\s*$");
             json!({ "type": "string", "pattern": feed })
@@ -264,7 +267,9 @@ fn value_type(value: ValueType) -> Value {
             &format!("{metric}|{percent}"),
         ),
         ValueType::Part => number_or(json!({ "type": "number", "minimum": 0, "maximum": 1 }), &percent),
-        ValueType::Level | ValueType::Height => number_or(json!({ "type": "number" }), &metric),
+        ValueType::Level | ValueType::Height | ValueType::Quantity => {
+            number_or(json!({ "type": "number" }), &metric)
+        }
         ValueType::Any => json!({ "type": ["number", "string"] }),
         ValueType::Seed => json!({ "type": "integer", "minimum": i64::MIN, "maximum": u64::MAX }),
         ValueType::Real => json!({ "type": "number" }),

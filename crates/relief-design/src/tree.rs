@@ -7,7 +7,7 @@
 use relief_raster::{Depth, Extent, Length};
 
 use crate::kinds::words;
-pub use crate::kinds::{Blend, Conversion, Gray, Kind};
+pub use crate::kinds::{Blend, Conversion, Gray, Kind, Raw, RawSample};
 use crate::scan::ScanNode;
 
 /// A checked design.

@@ -1,11 +1,12 @@
-//! The drawings of a design, each sorted once into an index of its edges.
+//! The drawings and meshes of a design, each sorted once into an index of its edges or triangles.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use relief_design::tree::Place;
-use relief_kernels::coverage;
+use relief_kernels::{coverage, mesh};
 use relief_raster::Depth;
+use relief_vector::mesh::Solid;
 use relief_vector::{Drawing, Lattice, Limits, Rule, Target};
 
 use crate::Error;
@@ -19,6 +20,7 @@ pub(crate) struct Drawings {
     /// Drawings that nodes share are looked at once each.
     by_place: HashMap<*const Drawing, usize>,
     ready: Vec<Arc<Ready>>,
+    meshes: HashMap<Arc<Solid>, (usize, Arc<mesh::Index>)>,
     bytes: u64,
 }
 
@@ -29,6 +31,7 @@ impl Drawings {
             by_content: HashMap::new(),
             by_place: HashMap::new(),
             ready: Vec::new(),
+            meshes: HashMap::new(),
             bytes: 0,
         }
     }
@@ -37,7 +40,7 @@ impl Drawings {
         self.depth
     }
 
-    /// The bytes of all drawings as the design holds them, and of their indices.
+    /// The bytes of all drawings and meshes as the design holds them, and of their indices.
     pub(crate) const fn bytes(&self) -> u64 {
         self.bytes
     }
@@ -64,6 +67,32 @@ impl Drawings {
         };
         self.by_place.insert(Arc::as_ptr(drawing), number);
         Ok((number, Arc::clone(&self.ready[number])))
+    }
+}
+
+impl Drawings {
+    /// The number and the index of the mesh of a node; equal meshes have one.
+    pub(crate) fn mesh(
+        &mut self,
+        solid: &Arc<Solid>,
+        place: Place,
+    ) -> Result<(usize, Arc<mesh::Index>), Error> {
+        if let Some((number, index)) = self.meshes.get(solid) {
+            return Ok((*number, Arc::clone(index)));
+        }
+        let index = mesh::Index::new(Arc::clone(solid.points()), solid.triangles());
+        let index = index.ok_or_else(|| Error::Drawing {
+            line: place.line,
+            problem: "its triangles lie too far out, or are too many".to_owned(),
+        })?;
+        self.bytes = self
+            .bytes
+            .saturating_add(solid.bytes())
+            .saturating_add(index.bytes());
+        let (number, index) = (self.meshes.len(), Arc::new(index));
+        self.meshes
+            .insert(Arc::clone(solid), (number, Arc::clone(&index)));
+        Ok((number, index))
     }
 }
 

@@ -8,8 +8,10 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use relief_design::tree::{Canvas, Child, Conversion, Design, Node, Place, Role};
+use relief_kernels::mesh::Index;
 use relief_raster::{Depth, Extent, Period, Rect};
 use relief_vector::Drawing;
+use relief_vector::mesh::Solid;
 
 use crate::Error;
 use crate::drawings::Drawings;
@@ -332,6 +334,10 @@ impl Resources for Numbering<'_> {
 
     fn drawing(&mut self, drawing: &Arc<Drawing>, place: Place) -> Result<(usize, Arc<Ready>), Error> {
         self.drawings.get(drawing, place)
+    }
+
+    fn mesh(&mut self, solid: &Arc<Solid>, place: Place) -> Result<(usize, Arc<Index>), Error> {
+        self.drawings.mesh(solid, place)
     }
 
     fn table(&mut self, entries: &Arc<[u16]>) -> usize {

@@ -33,6 +33,7 @@ pub mod gradient;
 pub mod isa;
 pub mod lattice;
 pub mod median;
+pub mod mesh;
 pub mod policy;
 pub mod repeat;
 pub mod resample;

@@ -24,6 +24,7 @@ pub mod gds;
 mod length;
 mod limits;
 mod lower;
+pub mod mesh;
 pub mod shapes;
 mod sketch;
 mod stroke;

@@ -1,5 +1,7 @@
 //! The files that a design names, each asked for once.
 
+use relief_raster::Length;
+
 use super::Checker;
 use crate::pictures::{ImageError, ImageSource, Picture};
 use crate::report::Problem;
@@ -19,6 +21,15 @@ pub(crate) struct Asset {
     pub(crate) settings: Vec<u64>,
 }
 
+/// What a picture says of itself.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Known {
+    /// Columns and rows.
+    pub(crate) size: (u64, u64),
+    /// The sides of one of its pixels.
+    pub(crate) pitch: Option<[Length; 2]>,
+}
+
 impl Checker<'_> {
     /// The columns and rows of a file that is named at `span`, or a sentence that says why it cannot be used. Nothing
     /// where the design names too many; that is then noted.
@@ -27,7 +38,7 @@ impl Checker<'_> {
         asset: Asset,
         span: Span,
         open: impl FnOnce(&dyn ImageSource) -> Result<Box<dyn Picture>, ImageError>,
-    ) -> Option<Result<(u64, u64), String>> {
+    ) -> Option<Result<Known, String>> {
         if let Some(known) = self.assets.get(&asset) {
             return Some(known.clone());
         }
@@ -45,7 +56,10 @@ impl Checker<'_> {
             let (width, height) = picture.size();
             let sides = 1..=relief_raster::MAX_SIDE;
             if sides.contains(&width) && sides.contains(&height) {
-                Ok((width, height))
+                Ok(Known {
+                    size: (width, height),
+                    pitch: picture.pitch(),
+                })
             } else {
                 Err(format!(
                     "it has {width} × {height} pixels, where each side is 1 to 2^40"

@@ -243,7 +243,7 @@ impl Checker<'_> {
             ..Conversion::default()
         };
         match self.asset_size(asset, span, |files| files.open(path, &conversion))? {
-            Ok(size) => Some(size),
+            Ok(known) => Some(known.size),
             Err(why) => {
                 let problem = Problem::new("E505", format!("the picture cannot be used: {why}"));
                 let problem = problem.label(span, "this file");

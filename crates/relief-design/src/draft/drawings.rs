@@ -17,7 +17,7 @@ use crate::visible;
 pub const MAX_DRAWING_POINTS: u64 = 1 << 26;
 
 /// The most bytes of a file with a drawing.
-const MAX_BYTES: u64 = 1 << 30;
+pub(super) const MAX_BYTES: u64 = 1 << 30;
 
 /// The most bytes of a file with a font.
 const MAX_FONT: u64 = 1 << 26;
@@ -58,7 +58,11 @@ impl Budget {
 
     /// Notes what it holds.
     pub(crate) fn take(&self, drawing: &Drawing) {
-        let points = drawing.points() as u64;
+        self.take_points(drawing.points() as u64);
+    }
+
+    /// Notes that so many points more are held.
+    pub(crate) fn take_points(&self, points: u64) {
         self.0.set(self.0.get().saturating_sub(points));
     }
 }

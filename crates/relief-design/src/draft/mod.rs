@@ -5,6 +5,7 @@ mod assets;
 mod document;
 mod drawings;
 pub(crate) mod hints;
+mod meshes;
 mod node;
 mod scan;
 mod tables;
@@ -16,6 +17,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use relief_raster::{Depth, Length};
+use relief_vector::mesh::Mesh;
 use relief_vector::text::Font;
 
 use crate::ImageSource;
@@ -27,8 +29,8 @@ use crate::suggestion::Suggestions;
 use crate::syntax::Span;
 use crate::tree::{Axis, Canvas, Role};
 
-pub(crate) use assets::Asset;
 pub use assets::MAX_FILES;
+pub(crate) use assets::{Asset, Known};
 pub(crate) use document::Document;
 pub use drawings::MAX_DRAWING_POINTS;
 pub(crate) use drawings::{Budget, Loaded};
@@ -184,7 +186,7 @@ pub(crate) struct Definition {
 pub(crate) struct Checker<'c> {
     images: &'c dyn ImageSource,
     /// The sizes of all files that were asked for, or why they cannot be used.
-    assets: HashMap<Asset, Result<(u64, u64), String>>,
+    assets: HashMap<Asset, Result<Known, String>>,
     /// Every expression that was read, by its variable and its text.
     functions: HashMap<&'static str, HashMap<String, Result<Arc<Function>, BadExpression>>>,
     suggestions: Suggestions,
@@ -215,6 +217,8 @@ pub(crate) struct Checker<'c> {
     /// All drawings that were read from files, or why they cannot be used.
     drawings: HashMap<Asset, Result<Loaded, String>>,
     drawing_budget: Budget,
+    /// All meshes that were read, or why they cannot be used.
+    meshes: HashMap<String, Result<Rc<Mesh>, String>>,
     /// All fonts that were read, or why they cannot be used.
     fonts: HashMap<String, Result<Rc<Font>, String>>,
     pub(crate) problems: Vec<Problem>,
@@ -246,6 +250,7 @@ impl<'c> Checker<'c> {
             shape_points: MAX_SHAPE_POINTS,
             drawings: HashMap::new(),
             drawing_budget: Budget::default(),
+            meshes: HashMap::new(),
             fonts: HashMap::new(),
             problems: Vec::new(),
             warnings: Vec::new(),

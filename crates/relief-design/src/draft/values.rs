@@ -456,6 +456,21 @@ impl Checker<'_> {
                 Literal::Text(text) => Ok(Checked::Real(self.height(expected, value, text)?.into())),
                 _ => self.real(expected, value).map(Checked::Real),
             },
+            ValueType::Quantity => match &value.literal {
+                Literal::Text(text) => match written(text) {
+                    Written::Metric(number, _, (above, below)) => number
+                        .times(Ratio::fraction(above, below * 1_000_000_000_000))
+                        .map(Checked::Fraction)
+                        .ok_or_else(|| too_long(value)),
+                    Written::Pixels(_) | Written::Nonsense => Err(self.wrong_type(expected, value)),
+                    other => Err(self.no_length(value, other)),
+                },
+                _ => self.real(expected, value).map(Checked::Real),
+            },
+            ValueType::PicturePitch => match &value.literal {
+                Literal::Text(text) if &**text == "file" => Ok(Checked::Word("file")),
+                _ => self.physical(expected, value),
+            },
             ValueType::PixelSize | ValueType::Amplitude => self.physical(expected, value),
             ValueType::Feed => self.feed(expected, value),
             ValueType::Frequency => self.frequency(expected, value).map(Checked::Real),
@@ -1066,6 +1081,10 @@ impl Checker<'_> {
         let help = match (expected, &value.literal) {
             (ValueType::PixelSize, _) => "for instance \"10um\"".to_owned(),
             (ValueType::Amplitude, _) => "for instance \"80um\"".to_owned(),
+            (ValueType::PicturePitch, _) => "for instance \"7.3um\", or \"file\"".to_owned(),
+            (ValueType::Quantity, Literal::Text(_)) => {
+                "write a number without quotes, or a length with a unit: \"20um\"".to_owned()
+            }
             (ValueType::Frequency, _) => "for instance \"150lpi\"".to_owned(),
             (ValueType::Feed, _) => "for instance \"3000mm/min\" or \"50mm/s\"".to_owned(),
             (ValueType::Sample | ValueType::Level | ValueType::Height, Literal::Text(_)) => {

@@ -31,6 +31,7 @@ mod local_threshold;
 mod map;
 mod marks;
 mod median;
+mod mesh;
 mod morphology;
 mod natural;
 mod noise;
@@ -64,7 +65,7 @@ pub(crate) use formula::NAMES;
 pub use formula::{Input, LANES, MAX_STEPS, Program, Separated, rounded};
 pub use gauss::MAX_SIGMA;
 pub use gradient::{GRADIENT_ONE, GradientKind, MAX_STOPS, Spread, Stop};
-pub use image::{Conversion, Gray};
+pub use image::{Conversion, Gray, Raw, RawSample};
 pub use lattice::{Blend, MAX_COPIES, MAX_DENOMINATOR};
 pub use local_threshold::LocalLaw;
 pub use morphology::Shape;
@@ -523,6 +524,7 @@ kinds! {
     svg::Svg,
     gds::Gds,
     text::Text,
+    mesh::Mesh,
     noise::Noise,
     texture::Perlin,
     texture::Worley,

@@ -184,6 +184,10 @@ pub enum ValueType {
     Level,
     /// A number, or the height that it stands for.
     Height,
+    /// A number, or a length with a unit that stands for one.
+    Quantity,
+    /// The side of a pixel of a picture: a text with a metric unit, or "file".
+    PicturePitch,
     /// A whole number of 64 bits.
     Seed,
     /// Any finite number.
@@ -247,6 +251,8 @@ impl ValueType {
             Self::SampleOrPart => "a sample, 0 to M, a height, as \"20um\", or a part of M, as \"50%\"".into(),
             Self::Part => "a number, 0 to 1, or a part, as \"40%\"".into(),
             Self::Level | Self::Height => "a number, or a height, as \"20um\"".into(),
+            Self::Quantity => "a number, or a length with a unit, as \"20um\"".into(),
+            Self::PicturePitch => "a length with a unit, of 1 pm to 1 m, as \"7.3um\", or \"file\"".into(),
             Self::Seed => "a whole number, −2^63 to 2^64 − 1".into(),
             Self::Real => "a number".into(),
             Self::PositiveReal => "a number above 0".into(),

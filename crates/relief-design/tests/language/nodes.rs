@@ -161,7 +161,170 @@ fn an_image_says_its_gray_and_the_numbers_that_become_0_and_m() {
             panic!("{image:?} is no image");
         };
         let range = Some((2500.0, -1.0));
-        assert_eq!(conversion, Conversion { gray, range });
+        let expected = Conversion {
+            gray,
+            range,
+            ..Conversion::default()
+        };
+        assert_eq!(conversion, expected);
+    }
+}
+
+/// What a design computes, without where it is written.
+fn computed(node: &str) -> Vec<Node> {
+    let mut nodes = design(&format!("compose {{\n(base){node}\n}}")).nodes().to_vec();
+    for node in &mut nodes {
+        node.place = relief_design::Place { line: 0, column: 0 };
+    }
+    nodes
+}
+
+#[test]
+fn an_image_that_fits_is_the_resized_picture_in_its_place() {
+    let logo = "(source)image \"logo.png\"";
+    let resized = |size: &str| format!("resize {size} {{ {logo} }}");
+    let placed = |node: &str, size: &str, at: &str| {
+        format!("compose {node} {{ (base)resize {size} {at} {{ {logo} }} }}")
+    };
+    // The picture has 60 × 40 pixels.
+    for (fitted, plain) in [
+        (
+            "fit=\"stretch\" width=90 height=10",
+            resized("width=90 height=10"),
+        ),
+        ("fit=\"stretch\"", "image \"logo.png\"".to_owned()),
+        (
+            "fit=\"contain\" width=60 height=40 x=3",
+            "image \"logo.png\" x=3".to_owned(),
+        ),
+        (
+            "fit=\"contain\" width=90 height=90",
+            placed("width=90 height=90", "width=90 height=60", "y=15"),
+        ),
+        (
+            "fit=\"contain\" width=91 height=20",
+            placed("width=91 height=20", "width=30 height=20", "x=30"),
+        ),
+        (
+            "fit=\"cover\" width=90 height=90",
+            placed("width=90 height=90", "width=135 height=90", "x=-23"),
+        ),
+        (
+            "fit=\"cover\" width=90 height=10",
+            placed("width=90 height=10", "width=90 height=60", "y=-25"),
+        ),
+        // What is not scaled need not be resized.
+        (
+            "fit=\"contain\" width=60 height=50",
+            "compose width=60 height=50 { (base)image \"logo.png\" y=5 }".to_owned(),
+        ),
+        // The missing side follows from the other, halves up.
+        ("fit=\"contain\" width=90", resized("width=90 height=60")),
+        ("fit=\"cover\" height=7", resized("width=11 height=7")),
+        ("fit=\"stretch\" width=1", resized("width=1 height=1")),
+        // 100 pixels are 66.7 rows.
+        ("fit=\"contain\" width=100", resized("width=100 height=67")),
+        // A pixel of the canvas has 10 µm.
+        ("pitch=\"10um\"", "image \"logo.png\"".to_owned()),
+        ("pitch=\"5um\"", resized("width=30 height=20")),
+        // 43.8 × 29.2 pixels.
+        ("pitch=\"7.3um\"", resized("width=44 height=29")),
+        (
+            "pitch=\"5um\" width=20 height=25",
+            placed("width=20 height=25", "width=30 height=20", ""),
+        ),
+        (
+            "pitch=\"5um\" fit=\"contain\" width=90 height=90",
+            placed("width=90 height=90", "width=90 height=60", "y=15"),
+        ),
+        ("pitch=\"1/3um\"", resized("width=2 height=1")),
+    ] {
+        assert_eq!(
+            computed(&format!("image \"logo.png\" {fitted}")),
+            computed(&plain),
+            "{fitted}"
+        );
+    }
+    // Of a long picture the sides follow from the width alone, though the height is rounded by much.
+    let long = |node: &str| {
+        let images = |_: &str| Ok((1_000, 10));
+        let text = format!("relief version=1\ncanvas width=400 height=300\ncompose {{ (base){node} }}");
+        let design = parse("test.kdl", &text, &images).unwrap();
+        design.node(design.node(design.root()).children[0].node).clone()
+    };
+    let node = long("image \"a\" fit=\"contain\" width=344");
+    assert_eq!((node.width, node.height), (344, 3));
+    assert!(matches!(node.kind, Kind::Resize(_)), "{node:?}");
+}
+
+#[test]
+fn a_picture_that_shrinks_by_more_than_64_is_resized_twice() {
+    let images = |_: &str| Ok((100_000, 50));
+    let text = "relief version=1\ncanvas width=10 height=10\nimage \"a\" fit=\"stretch\"";
+    let design = parse("test.kdl", text, &images).unwrap();
+    let sides: Vec<(u64, u64)> = design
+        .nodes()
+        .iter()
+        .map(|node| (node.width, node.height))
+        .collect();
+    assert_eq!(sides, [(100_000, 50), (1_563, 10), (25, 10), (10, 10)]);
+}
+
+#[test]
+fn an_image_says_which_part_of_a_zarr_store_it_shows() {
+    for (node, array, index) in [
+        ("array=\"labels/cells\" index=3", Some("labels/cells"), &[3][..]),
+        ("index=\"3, 0,12\"", None, &[3, 0, 12]),
+        ("array=\"1\"", Some("1"), &[]),
+    ] {
+        let (image, _) = child(&format!("image \"logo.png\" {node}"));
+        let Kind::Image(kinds::Image { conversion, .. }) = image.kind else {
+            panic!("{image:?} is no image");
+        };
+        assert_eq!(
+            (conversion.array.as_deref(), &*conversion.index),
+            (array, index),
+            "{node}"
+        );
+    }
+}
+
+#[test]
+fn an_image_says_what_a_file_without_a_header_holds() {
+    use relief_design::{Raw, RawSample};
+    for (text, sample, big_endian, offset) in [
+        ("60x40 uint16", RawSample::Uint16, false, 0),
+        ("60×40 float32 big", RawSample::Float32, true, 0),
+        ("60x40  int8 +512 little", RawSample::Int8, false, 512),
+    ] {
+        let (image, _) = child(&format!("image \"logo.png\" raw=\"{text}\""));
+        let Kind::Image(kinds::Image { conversion, .. }) = image.kind else {
+            panic!("{image:?} is no image");
+        };
+        let raw = Raw {
+            width: 60,
+            height: 40,
+            sample,
+            big_endian,
+            offset,
+        };
+        assert_eq!(conversion.raw, Some(raw), "{text}");
+    }
+}
+
+#[test]
+fn heights_of_an_image_are_numbers_in_the_unit_of_its_file() {
+    for (node, low, high) in [
+        ("low=\"0um\" high=\"80um\" unit=\"um\"", 0.0, 80.0),
+        ("low=\"-20nm\" high=\"0.08mm\" unit=\"nm\"", -20.0, 80_000.0),
+        ("low=\"1mil\" high=3.5 unit=\"mm\"", 0.0254, 3.5),
+        ("low=-1 high=1 unit=\"m\"", -1.0, 1.0),
+    ] {
+        let (image, _) = child(&format!("image \"logo.png\" {node}"));
+        let Kind::Image(kinds::Image { conversion, .. }) = image.kind else {
+            panic!("{image:?} is no image");
+        };
+        assert_eq!(conversion.range, Some((low, high)), "{node}");
     }
 }
 
@@ -1217,6 +1380,38 @@ fn layouts_lie_by_their_datum_or_their_box() {
     assert_eq!(drawn_child(crosses).1, Some((0, 0, 2_150, 1_800)));
     let lens = "gds \"mask.gds\" cell=\"LENS\" value=255 origin=\"box\"";
     assert_eq!(drawn_child(lens), ((0, 0, 42, 42), Some((0, 0, 42, 42))));
+}
+
+#[test]
+fn meshes_lie_by_their_box_or_their_datum_in_their_unit() {
+    let design = |node: &str| {
+        let text = format!(
+            "relief version=1\ncanvas width=900 height=900 pixel=\"10um\" bits=16\ncompose {{ (base){node} }}"
+        );
+        let design =
+            parse("test.kdl", &text, &files::Drawings(&[])).unwrap_or_else(|report| panic!("{report:?}"));
+        let child = design.node(design.root()).children[0];
+        let Kind::Mesh(mesh) = design.node(child.node).kind.clone() else {
+            panic!("{node} is no mesh");
+        };
+        ((child.extent.width(), child.extent.height()), mesh)
+    };
+    // The coin is a regular polygon of twelve sides, 3.4 mm wide and high.
+    let (size, mesh) = design("mesh \"coin.stl\" low=0 high=0.3");
+    assert_eq!((size, mesh.down), ((340, 340), 0));
+    assert_eq!(mesh.solid.pixels(), Some((0, 0, 340, 340)));
+    let heights = || mesh.solid.points().iter().map(|point| point[2]);
+    // 0.3 of 32 bits is a little more than 0.3.
+    assert_eq!(heights().min(), Some(0));
+    assert!((heights().max().unwrap() - (65_535 << 16)).abs() < 256);
+    assert_eq!(mesh.solid.greatest(), 65_535);
+    let (size, same) = design("mesh \"coin.stl\" low=\"0um\" high=\"300um\" unit=\"mm\"");
+    assert_eq!((size, &same.solid), ((340, 340), &mesh.solid));
+    let (size, _) = design("mesh \"coin.stl\" low=\"0um\" high=\"300um\" unit=\"um\"");
+    assert_eq!(size, (1, 1));
+    let (size, datum) = design("mesh \"coin.stl\" low=0 high=1 origin=\"datum\" width=200 height=100");
+    assert_eq!((size, datum.down), ((200, 100), 100));
+    assert_eq!(datum.solid.pixels(), Some((-170, -170, 170, 170)));
 }
 
 #[test]

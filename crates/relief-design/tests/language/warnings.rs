@@ -51,6 +51,7 @@ fn designs_that_are_meant_so_are_left_alone() {
         "scan { passes \"even\" count=8 }\nnoise seed=1",
         "scan { passes \"listed\" { slice 255; slice 3 } }\nnoise seed=1",
         "scan { passes \"even\" count=8; material \"m.json\" }\nfill value=9",
+        "compose { (base)image \"a\" width=30 fit=\"none\"; (add)image \"a\" width=30 fit=\"cover\" height=9 }",
         "compose { (base)image \"a\" width=60 height=40; (add)image \"a\" x=100 width=100 }",
         "compose { (base)rectangle size-x=9.5 size-y=2 value=7 }",
         "compose { (base)line stroke=4 value=7 width=20 height=20 { vertex 0 0; vertex 20 20 } }",

@@ -14,7 +14,7 @@ use relief_raster::Depth;
 use crate::files;
 
 /// Drawings in which something is wrong.
-const DRAWINGS: [(&str, &str); 5] = [
+const DRAWINGS: [(&str, &str); 9] = [
     (
         "text.svg",
         "<svg xmlns='http://www.w3.org/2000/svg' width='40' height='30'>\n  <text>a</text>\n  <rect width='9' height='9' fill='#fff'/>\n</svg>",
@@ -26,6 +26,10 @@ const DRAWINGS: [(&str, &str); 5] = [
     ("html.svg", "<html/>"),
     ("broken.svg", "<svg xmlns='http://www.w3.org/2000/svg'>\n<g>"),
     ("text.gds", "no layout"),
+    ("words.stl", "solid a\nfacet normal 0 0 1\nouter ring\n"),
+    ("open.stl", "solid a\nfacet normal 0 0 1\nouter loop\nvertex 0 0"),
+    ("short.stl", "no mesh"),
+    ("empty.stl", "solid a\nendsolid a\n"),
 ];
 
 /// The files that designs may name.
@@ -44,7 +48,7 @@ impl ImageSource for Folder {
         match path {
             "sizes.csv" => Ok(b"size\n30\n40\n".to_vec()),
             "labels.csv" => Ok(b"picture\nlogo.png\n".to_vec()),
-            "missing.svg" => Err(format!("{path} does not exist")),
+            "missing.svg" | "missing.stl" => Err(format!("{path} does not exist")),
             "text.ttf" => Ok(b"no font".to_vec()),
             _ => {
                 let drawn = DRAWINGS.iter().find(|(name, _)| *name == path);

@@ -3,8 +3,10 @@
 use std::sync::Arc;
 
 use relief_design::tree::{Conversion, Place};
+use relief_kernels::mesh::Index;
 use relief_raster::{Depth, Rect, Sample, View, ViewMut};
 use relief_vector::Drawing;
+use relief_vector::mesh::Solid;
 
 use super::Filled;
 use crate::Error;
@@ -57,6 +59,12 @@ pub(crate) trait Resources {
     /// # Errors
     /// Where its edges cannot be sorted: too many, too far out, or copies too close together.
     fn drawing(&mut self, drawing: &Arc<Drawing>, place: Place) -> Result<(usize, Arc<Ready>), Error>;
+
+    /// The number and the index of the mesh of the node at this place; equal meshes are one.
+    ///
+    /// # Errors
+    /// Where its triangles lie too far out.
+    fn mesh(&mut self, solid: &Arc<Solid>, place: Place) -> Result<(usize, Arc<Index>), Error>;
 }
 
 /// Samples of either depth.

@@ -57,7 +57,7 @@ impl Tile for Image {
 
     fn new(kind: &kinds::Image, _: &tree::Node, resources: &mut dyn Resources) -> Result<Self, Error> {
         Ok(Self {
-            picture: resources.picture(&kind.path, kind.conversion, (kind.width, kind.height)),
+            picture: resources.picture(&kind.path, kind.conversion.clone(), (kind.width, kind.height)),
             width: kind.width,
             height: kind.height,
         })

@@ -21,6 +21,7 @@ mod lattice;
 mod local_threshold;
 mod map;
 mod median;
+mod mesh;
 mod morphology;
 mod noise;
 mod normalise;
@@ -115,6 +116,7 @@ kinds! {
     local_threshold::LocalThreshold,
     map::Map,
     median::Median,
+    mesh::Mesh,
     morphology::Dilate,
     morphology::Erode,
     noise::Noise,

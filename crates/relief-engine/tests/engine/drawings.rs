@@ -117,6 +117,86 @@ fn outlines_across_many_tiles_have_the_samples_of_their_definitions() {
     every(&model(90, 70, above), &ways);
 }
 
+/// The triangles of a mesh above the raster of a node 9 high: x, y and z in pixels and samples, as numbers in mm.
+fn stl(triangles: &[[[i32; 3]; 3]]) -> Layout {
+    let mut file = vec![b's'; 80];
+    file.extend((triangles.len() as u32).to_le_bytes());
+    for triangle in triangles {
+        file.extend([0; 12]);
+        for number in triangle.as_flattened() {
+            file.extend((*number as f32 / 4.0).to_le_bytes());
+        }
+        file.extend([7, 7]);
+    }
+    Layout(file)
+}
+
+#[test]
+fn a_mesh_has_the_same_samples_however_it_is_cut_and_is_counted_once() {
+    // Two slopes, a plate and the ground, in quarters of a pixel. No centre of a pixel lies on an edge.
+    let triangles = [
+        [[0, 0, 0], [400, 0, 0], [201, 121, 800]],
+        [[0, 240, 0], [400, 240, 0], [201, 121, 800]],
+        [[91, 31, 300], [250, 60, 300], [171, 200, 300]],
+        [[-40, -40, 90], [900, -40, 90], [-40, 900, 90]],
+    ];
+    let file = stl(&triangles);
+    let node = "mesh \"a\" low=0 high=255 origin=\"datum\" width=110 height=70";
+    let twice = format!("compose {{ (base){node}; (max){node} x=3 y=-2 }}");
+    let design = layout(&file, "width=110 height=70 pixel=\"1mm\"", &twice);
+    let expected = |x: i64, y: i64| {
+        // By planes in fractions: y points up, and a quarter of a pixel is one.
+        let (px, py) = (i128::from(4 * x + 2), i128::from(4 * (70 - y) - 2));
+        let mut best = 0;
+        for triangle in &triangles {
+            let [a, b, c] = triangle.map(|corner| corner.map(i128::from));
+            let side = |a: [i128; 3], b: [i128; 3]| (a[0] - px) * (b[1] - py) - (b[0] - px) * (a[1] - py);
+            let (mut u, mut v, mut w) = (side(b, c), side(c, a), side(a, b));
+            if u + v + w < 0 {
+                (u, v, w) = (-u, -v, -w);
+            }
+            if u >= 0 && v >= 0 && w >= 0 {
+                let (sum, whole) = (u * a[2] + v * b[2] + w * c[2], 4 * (u + v + w));
+                best = best.max(((2 * sum + whole) / (2 * whole)).clamp(0, 255));
+            }
+        }
+        best as u16
+    };
+    let whole: Vec<u16> = (0..70_i64)
+        .flat_map(|y| (0..110_i64).map(move |x| (x, y)))
+        .map(|(x, y)| {
+            let moved = if x >= 3 && y < 68 {
+                expected(x - 3, y + 2)
+            } else {
+                0
+            };
+            expected(x, y).max(moved)
+        })
+        .collect();
+    for options in [
+        Options::default(),
+        Options::default().tile((16, 8)).threads(2),
+        Options::default().tile((110, 1)),
+    ] {
+        assert!(rendered(&renderer(&design, &file, &options)).unwrap() == whole);
+    }
+    // One index for both.
+    let bytes = |design: &Design| {
+        Plan::new(design, &file, &Options::default())
+            .unwrap()
+            .peak()
+            .design
+    };
+    let once = layout(
+        &file,
+        "width=110 height=70 pixel=\"1mm\"",
+        &format!("compose {{ (base){node} }}"),
+    );
+    let other = twice.replacen("high=255", "high=254", 1);
+    let other = layout(&file, "width=110 height=70 pixel=\"1mm\"", &other);
+    assert!(bytes(&design) - bytes(&once) < bytes(&other) - bytes(&once) - 100);
+}
+
 /// The sum of all samples, in parts of M.
 fn covered(text: &str) -> f64 {
     let design = parse(&format!(

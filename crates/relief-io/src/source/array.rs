@@ -109,7 +109,7 @@ impl ArrayPicture {
             ));
         }
         Ok(Self {
-            conversion: *conversion,
+            conversion: conversion.clone(),
             ..self.clone()
         })
     }

@@ -7,11 +7,15 @@
 
 use std::io::{ErrorKind, Read, Seek, SeekFrom};
 
+use relief_raster::Rect;
+
 use super::bits::unpack;
 use super::failure::Failure;
 use super::files::{Decoder, Info, Input};
 use super::gray::{Alpha, Colors, GrayRows, Pixels, Row, Scale};
 use super::limits::Limits;
+use super::pitch::{METRE, Pitch, of_density};
+use super::windows::{Needs, Shared, Windows};
 
 /// An index that stands for a pixel which a run skipped.
 const SKIPPED: u32 = 1 << 16;
@@ -26,6 +30,9 @@ pub(super) struct Bmp {
     bits: u32,
     coding: Coding,
     info: Info,
+    pitch: Option<Pitch>,
+    /// The bytes of the file.
+    bytes: u64,
 }
 
 enum Coding {
@@ -35,6 +42,49 @@ enum Coding {
     Runs(Vec<[u32; 3]>),
     /// Red, green, blue and α in the bits of a number.
     Fields([Field; 4]),
+}
+
+impl Coding {
+    /// The samples of pixels with these numbers, so many of each, on the scale to `max`.
+    fn samples(&self, numbers: &[u32], count: usize, max: u32, into: &mut Vec<u32>) {
+        match self {
+            Self::Palette(colors) | Self::Runs(colors) => {
+                into.extend(numbers.iter().flat_map(|&at| color(colors, at)));
+            }
+            Self::Fields(fields) => {
+                let fields = &fields[..count];
+                into.extend(
+                    numbers
+                        .iter()
+                        .flat_map(|&pixel| fields.iter().map(move |field| field.sample(pixel, max))),
+                );
+            }
+        }
+    }
+}
+
+/// The numbers of so many pixels of a row, from the first on.
+fn numbers(bytes: &[u8], bits: u32, count: usize, into: &mut Vec<u32>) {
+    into.clear();
+    match bits {
+        16 => into.extend(
+            bytes
+                .chunks_exact(2)
+                .map(|v| u32::from(u16::from_le_bytes([v[0], v[1]]))),
+        ),
+        24 => into.extend(
+            bytes
+                .chunks_exact(3)
+                .map(|v| u32::from_le_bytes([v[0], v[1], v[2], 0])),
+        ),
+        32 => into.extend(
+            bytes
+                .chunks_exact(4)
+                .map(|v| u32::from_le_bytes([v[0], v[1], v[2], v[3]])),
+        ),
+        bits => unpack(bytes, bits, count, into),
+    }
+    into.truncate(count);
 }
 
 /// Which bits of a pixel's number are a sample.
@@ -75,7 +125,7 @@ impl Bmp {
     pub(super) fn open(mut input: Input, bytes: u64, limits: &Limits) -> Result<Self, Failure> {
         let header = Header::read(&mut input)?;
         let (width, height) = (header.width, header.height);
-        limits.check(width, height, 0)?;
+        limits.check_sides(width, height)?;
         let coding = header.coding(&mut input)?;
         let row_bytes = row_bytes(width, header.bits);
         let mut bmp = Self {
@@ -86,6 +136,8 @@ impl Bmp {
             top_down: header.top_down,
             bits: header.bits,
             coding,
+            pitch: header.pitch(),
+            bytes,
             info: Info {
                 width,
                 height,
@@ -110,7 +162,11 @@ impl Bmp {
             .saturating_add(width.saturating_mul(8))
             .saturating_add(bmp.pixels(true).row_memory(width))
             .saturating_add(64 * 1024);
-        limits.check(width, height, bmp.info.memory)?;
+        if bmp.windows().is_some() {
+            limits.check_windowed(width, height, bmp.info.memory)?;
+        } else {
+            limits.check(width, height, bmp.info.memory)?;
+        }
         Ok(bmp)
     }
 
@@ -154,26 +210,7 @@ impl Bmp {
         self.input.read_exact(&mut bytes[..needed])?;
         let padding = (bytes.len() - needed) as i64;
         self.input.seek_relative(padding)?;
-        into.clear();
-        match self.bits {
-            16 => into.extend(
-                bytes
-                    .chunks_exact(2)
-                    .map(|v| u32::from(u16::from_le_bytes([v[0], v[1]]))),
-            ),
-            24 => into.extend(
-                bytes
-                    .chunks_exact(3)
-                    .map(|v| u32::from_le_bytes([v[0], v[1], v[2], 0])),
-            ),
-            32 => into.extend(
-                bytes
-                    .chunks_exact(4)
-                    .map(|v| u32::from_le_bytes([v[0], v[1], v[2], v[3]])),
-            ),
-            bits => unpack(bytes, bits, self.width as usize, into),
-        }
-        into.truncate(self.width as usize);
+        numbers(bytes, self.bits, self.width as usize, into);
         Ok(())
     }
 
@@ -204,19 +241,7 @@ impl Bmp {
             self.next_row(&mut bytes, &mut numbers)
                 .map_err(|failure| failure.at_row(number))?;
             samples.clear();
-            match &self.coding {
-                Coding::Palette(colors) | Coding::Runs(colors) => {
-                    samples.extend(numbers.iter().flat_map(|&at| color(colors, at)));
-                }
-                Coding::Fields(fields) => {
-                    let fields = &fields[..pixels.count()];
-                    samples.extend(
-                        numbers
-                            .iter()
-                            .flat_map(|&pixel| fields.iter().map(move |field| field.sample(pixel, max))),
-                    );
-                }
-            }
+            self.coding.samples(&numbers, pixels.count(), max, &mut samples);
             if rows.take(number, pixels, Row::Whole(&samples)).is_break() {
                 break;
             }
@@ -267,12 +292,83 @@ impl Decoder for Bmp {
         self.info
     }
 
+    fn pitch(&self) -> Option<Pitch> {
+        self.pitch
+    }
+
+    fn windows(&self) -> Option<Needs> {
+        // Runs have no places, and whether an α counts all pixels say.
+        let placed = match &self.coding {
+            Coding::Palette(_) => true,
+            Coding::Runs(_) => false,
+            Coding::Fields(fields) => fields[3].bits == 0,
+        };
+        placed.then_some(Needs {
+            open: 0,
+            reading: self.info.memory,
+        })
+    }
+
+    fn into_windows(self: Box<Self>) -> Result<Box<dyn Windows>, Failure> {
+        Ok(Box::new(Rows {
+            pixels: self.pixels(false),
+            max: self.max(),
+            row_bytes: row_bytes(self.width, self.bits),
+            file: Shared::new(self.input, self.bytes),
+            start: self.start,
+            height: self.height,
+            top_down: self.top_down,
+            bits: self.bits,
+            coding: self.coding,
+        }))
+    }
+
     fn read(mut self: Box<Self>, rows: &mut GrayRows<'_>) -> Result<(), Failure> {
         if matches!(self.coding, Coding::Runs(_)) {
             self.read_runs(rows)
         } else {
             self.read_rows(rows)
         }
+    }
+}
+
+/// A file that stays open: a row of known length after the other.
+struct Rows {
+    file: Shared,
+    start: u64,
+    row_bytes: u64,
+    height: u64,
+    top_down: bool,
+    bits: u32,
+    coding: Coding,
+    pixels: Pixels,
+    max: u32,
+}
+
+impl Windows for Rows {
+    fn read(&self, window: Rect, rows: &mut GrayRows<'_>) -> Result<(), Failure> {
+        let (left, right) = (window.x().cast_unsigned(), window.right().cast_unsigned());
+        // From a column that begins at a byte on.
+        let first = left & !7;
+        let of_columns = |columns: u64| columns * u64::from(self.bits);
+        let (begin, before) = (of_columns(first) / 8, (left - first) as usize);
+        let length = usize::try_from(of_columns(right - first).div_ceil(8)).map_err(Failure::damaged)?;
+        let (mut bytes, mut pixels, mut samples) = (vec![0; length], Vec::new(), Vec::new());
+        for y in window.y().cast_unsigned()..window.bottom().cast_unsigned() {
+            let place = if self.top_down { y } else { self.height - 1 - y };
+            self.file
+                .read_exact_at(&mut bytes, self.start + place * self.row_bytes + begin)
+                .map_err(|error| Failure::from(error).at_row(y))?;
+            numbers(&bytes, self.bits, (right - first) as usize, &mut pixels);
+            let shown = pixels.get(before..).unwrap_or_default();
+            samples.clear();
+            self.coding
+                .samples(shown, self.pixels.count(), self.max, &mut samples);
+            if rows.take(y, self.pixels, Row::Whole(&samples)).is_break() {
+                break;
+            }
+        }
+        Ok(())
     }
 }
 
@@ -435,6 +531,16 @@ impl Header {
             colors: if size == 12 { 0 } else { long(&bytes, 32) },
             bytes,
         })
+    }
+
+    /// The sides of a pixel: the header has pixels a metre, 0 where they are not known.
+    fn pitch(&self) -> Option<Pitch> {
+        let density = |at: usize| {
+            let bytes = self.bytes.get(at..)?.first_chunk()?;
+            let count = u32::try_from(i32::from_le_bytes(*bytes)).ok()?;
+            Some((u64::from(count), 1))
+        };
+        of_density(density(24)?, density(28)?, METRE)
     }
 
     fn coding(&self, input: &mut Input) -> Result<Coding, Failure> {

@@ -21,13 +21,15 @@ use super::netpbm::Netpbm;
 use super::orientation::Orientation;
 use super::pack::Pack;
 use super::part::{Bytes, Part};
+use super::pitch::Pitch;
 use super::png::Png;
+use super::raw::Headerless;
 use super::tiff::Tiff;
 use super::windows::{Needs, Windows};
 use super::zarr::Zarr;
 
 /// Reads the pictures that a design names from files: PNG, TIFF, JPEG, PBM, PGM, PPM and BMP, told apart by their first bytes, and
-/// arrays of Zarr 3, which are folders.
+/// arrays of Zarr 3, which are folders. Of files without a header the design says what they hold.
 ///
 /// What samples mean is said in `docs/nodes.md`, under `image`. In short: samples are fractions of the greatest that the
 /// file can hold, or of a range that the design gives; the gray of a pixel times its α times M is rounded once.
@@ -146,15 +148,23 @@ impl Files {
     /// Opens a picture for its header alone, or to be read.
     fn opened(&self, path: &str, conversion: &Conversion, purpose: Purpose) -> Result<Opened, Failure> {
         if self.is_folder(path) {
+            if conversion.raw.is_some() {
+                return Err(Failure::unsupported("it is a folder, and `raw` is of a file"));
+            }
             if let (Some(digests), Purpose::Samples) = (&self.digests, purpose) {
                 let digest = self.digest(path).map_err(Failure::Read)?;
                 let mut digests = digests.lock().unwrap_or_else(PoisonError::into_inner);
                 digests.note(path, digest);
             }
-            let store = Zarr::open(self, path, &self.limits)?;
+            let store = Zarr::open(self, path, conversion, &self.limits)?;
             return Opened::new(Box::new(store), conversion, &self.limits);
         }
         let (mut input, length) = self.content(path)?;
+        if conversion.array.is_some() || !conversion.index.is_empty() {
+            return Err(Failure::unsupported(
+                "it is no folder; `array` and `index` choose a part of a Zarr store",
+            ));
+        }
         let input = match (&self.digests, purpose) {
             (Some(digests), Purpose::Samples) => {
                 let digested = Self::digested(digests, path, &mut input).map_err(Failure::Read)?;
@@ -165,7 +175,11 @@ impl Files {
             _ => Reading::Plain(input),
         };
         let input = BufReader::with_capacity(64 * 1024, input);
-        Opened::new(picture(input, length, &self.limits)?, conversion, &self.limits)
+        let picture = match conversion.raw {
+            Some(raw) => Box::new(Headerless::open(input, length, raw, &self.limits)?),
+            None => picture(input, length, &self.limits)?,
+        };
+        Opened::new(picture, conversion, &self.limits)
     }
 
     /// What the file of this path is, or was when it was first digested.
@@ -421,7 +435,7 @@ impl ImageSource for Files {
         let opened = self
             .opened(path, conversion, Purpose::Header)
             .map_err(|failure| self.name(path, &failure))?;
-        let (mut info, mut windows) = (opened.info, opened.windows);
+        let (mut info, mut windows, pitch) = (opened.info, opened.windows, opened.pitch);
         let noting = self.noting(path);
         match &mut windows {
             Some(needs) => needs.open = needs.open.saturating_add(noting),
@@ -430,8 +444,9 @@ impl ImageSource for Files {
         Ok(Box::new(Named {
             files: self.clone(),
             path: path.to_owned(),
-            conversion: *conversion,
+            conversion: conversion.clone(),
             info,
+            pitch,
             windows,
             open: Mutex::new(None),
         }))
@@ -459,6 +474,7 @@ struct Named {
     path: String,
     conversion: Conversion,
     info: Info,
+    pitch: Option<Pitch>,
     windows: Option<Needs>,
     open: Mutex<Option<Arc<Window>>>,
 }
@@ -515,6 +531,10 @@ impl Picture for Named {
 
     fn bits(&self) -> u32 {
         self.info.bits
+    }
+
+    fn pitch(&self) -> Option<Pitch> {
+        self.pitch
     }
 
     fn memory(&self) -> u64 {
@@ -590,6 +610,8 @@ pub(super) struct Info {
 struct Opened {
     picture: Box<dyn Decoder>,
     orientation: Orientation,
+    /// The sides of its pixels as it is to be seen.
+    pitch: Option<Pitch>,
     /// What reading windows of it holds; none where it is read from its first row on.
     windows: Option<Needs>,
     info: Info,
@@ -622,7 +644,15 @@ impl Opened {
             }
         };
         let (width, height) = orientation.size();
+        let pitch = picture.pitch().map(|[across, down]| {
+            if orientation.exchanges() {
+                [down, across]
+            } else {
+                [across, down]
+            }
+        });
         Ok(Self {
+            pitch,
             windows,
             picture,
             orientation,
@@ -658,6 +688,11 @@ pub(super) trait Decoder {
     /// How its rows and columns are to be seen: 1 to 8, as TIFF and EXIF number it.
     fn orientation(&self) -> u16 {
         1
+    }
+
+    /// The sides of its pixels as stored, where it says them.
+    fn pitch(&self) -> Option<Pitch> {
+        None
     }
 
     /// What its samples are, where they mean nothing without a range.

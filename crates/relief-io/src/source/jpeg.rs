@@ -15,7 +15,8 @@ use super::failure::Failure;
 use super::files::{Decoder, Info, Input};
 use super::gray::{Alpha, Colors, GrayRows, Pixels, Row, Scale};
 use super::limits::Limits;
-use super::tiff::exif_orientation;
+use super::pitch::{CENTIMETRE, INCH, Pitch, of_density};
+use super::tiff::{exif_orientation, exif_pitch};
 
 /// What the decoder holds beside samples and coefficients: tables, and a few rows of blocks.
 const DECODER: u64 = 1 << 20;
@@ -36,6 +37,8 @@ pub(super) struct Header {
     pub(super) components: usize,
     /// As EXIF numbers it.
     pub(super) orientation: u16,
+    /// The sides of a pixel.
+    pub(super) pitch: Option<Pitch>,
 }
 
 impl Header {
@@ -108,6 +111,10 @@ impl Decoder for Jpeg {
         self.header.orientation
     }
 
+    fn pitch(&self) -> Option<Pitch> {
+        self.header.pitch
+    }
+
     fn read(self: Box<Self>, rows: &mut GrayRows<'_>) -> Result<(), Failure> {
         let pixels = pixels(self.header);
         let frame = decode(&self.coded, false)?;
@@ -151,7 +158,21 @@ pub(super) fn header(coded: &[u8]) -> Result<Header, Failure> {
         height: u64::from(info.height),
         components,
         orientation: decoder.exif().map_or(1, |block| exif_orientation(block)),
+        pitch: jfif_pitch(coded).or_else(|| exif_pitch(decoder.exif()?)),
     })
+}
+
+/// The sides of a pixel by the block JFIF, which stands first.
+fn jfif_pitch(coded: &[u8]) -> Option<Pitch> {
+    let block = coded.strip_prefix(&[0xFF, 0xD8, 0xFF, 0xE0])?.get(2..)?;
+    let [_, _, unit, a, b, c, d] = *block.strip_prefix(b"JFIF\0")?.first_chunk()?;
+    let length = match unit {
+        1 => INCH,
+        2 => CENTIMETRE,
+        _ => return None,
+    };
+    let density = |bytes| (u16::from_be_bytes(bytes).into(), 1);
+    of_density(density([a, b]), density([c, d]), length)
 }
 
 /// The samples of a JPEG, row after row. Where it is not `raw`, luma and chroma become red, green and blue.

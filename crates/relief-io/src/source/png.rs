@@ -9,6 +9,7 @@ use super::failure::Failure;
 use super::files::{Decoder, Info, Input};
 use super::gray::{Alpha, Colors, GrayRows, Pixels, Row, Scale};
 use super::limits::Limits;
+use super::pitch::{METRE, Pitch, of_density};
 use super::tiff::exif_orientation;
 
 /// What the decoder keeps beside rows: the window and tables of the decompressor and the bytes it is ahead.
@@ -128,6 +129,14 @@ impl Decoder for Png {
 
     fn orientation(&self) -> u16 {
         self.orientation
+    }
+
+    fn pitch(&self) -> Option<Pitch> {
+        let sides = self.reader.info().pixel_dims?;
+        match sides.unit {
+            png::Unit::Meter => of_density((sides.xppu.into(), 1), (sides.yppu.into(), 1), METRE),
+            png::Unit::Unspecified => None,
+        }
     }
 
     fn read(self: Box<Self>, rows: &mut GrayRows<'_>) -> Result<(), Failure> {

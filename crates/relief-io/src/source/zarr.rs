@@ -1,7 +1,8 @@
 //! Arrays of Zarr version 3: a folder of chunks, of which windows are read.
 //!
-//! The path of a group stands for its array `0`, as OME-Zarr names the finest level. Samples are integers of 8, 16 and 32 bits and
-//! floating point numbers; dimensions before the last two have one element. A chunk without a file is the fill value.
+//! The path of a group stands for its array `0`, as OME-Zarr names the finest level, or for the one that is asked for. Samples are integers
+//! of 8, 16 and 32 bits and floating point numbers; of dimensions before the last two one element is read. A chunk without a
+//! file is the fill value.
 //!
 //! Our own reader, because the crate `zarrs` builds C libraries. Format:
 //! <https://zarr-specs.readthedocs.io/en/latest/v3/core/index.html>, and that of its codecs.
@@ -10,6 +11,7 @@ use std::io::{self, Cursor, Read};
 use std::sync::Arc;
 
 use flate2::bufread::MultiGzDecoder;
+use relief_design::{Conversion, visible};
 use relief_raster::Rect;
 use ruzstd::decoding::StreamingDecoder;
 use serde_json::Value;
@@ -19,6 +21,7 @@ use super::failure::Failure;
 use super::files::{Decoder, Files, Info};
 use super::gray::{Alpha, Colors, GrayRows, Pixels, Row, Scale};
 use super::limits::Limits;
+use super::pitch::{self, Pitch};
 use super::tiff::{MAX_WINDOW, Number};
 use super::windows::{BLOCK, Decoded, Needs, Parts, SLOT, Shared, Windows};
 
@@ -56,6 +59,9 @@ struct Shard {
     /// Chunks across and down a shard.
     across: u64,
     down: u64,
+    /// Chunks along the dimensions before them, and which of them is read.
+    layers: u64,
+    layer: u64,
     /// Whether the index has a check sum.
     checked: bool,
     at_end: bool,
@@ -72,6 +78,9 @@ struct Array {
     fill: f64,
     /// Columns and rows of a chunk.
     chunk: (u64, u64),
+    /// Elements of a chunk along the dimensions before them, and which of them is read.
+    planes: u64,
+    plane: u64,
     coding: Coding,
     shard: Option<Shard>,
     /// What the names of chunks begin with, and what stands between their numbers.
@@ -84,13 +93,19 @@ pub(super) struct Zarr {
     /// The path of the array.
     path: String,
     array: Array,
+    pitch: Option<Pitch>,
     needs: Needs,
     limits: Limits,
 }
 
 impl Zarr {
     /// Reads the metadata of a store or of one of its arrays.
-    pub(super) fn open(files: &Files, path: &str, limits: &Limits) -> Result<Self, Failure> {
+    pub(super) fn open(
+        files: &Files,
+        path: &str,
+        conversion: &Conversion,
+        limits: &Limits,
+    ) -> Result<Self, Failure> {
         let read = |path: &str| {
             let text = files.read_whole(&format!("{path}/zarr.json"), MAX_METADATA)?;
             let metadata: Value = serde_json::from_slice(&text)
@@ -110,26 +125,105 @@ impl Zarr {
             }
             other => other,
         })?;
-        if metadata["node_type"] == "group" {
-            path.push_str("/0");
-            metadata = read(&path).map_err(|failure| match failure {
-                Failure::Read(error) if error.kind() == io::ErrorKind::NotFound => Failure::unsupported(
-                    "it is a Zarr group without an array `0`; write the path of one of its arrays",
-                ),
-                other => other,
-            })?;
+        let missing = |failure: Failure, path: &str, name: &str| match failure {
+            Failure::Read(error) if error.kind() == io::ErrorKind::NotFound => {
+                Failure::unsupported(no_array(files, path, name))
+            }
+            other => other,
+        };
+        let mut pitch = None;
+        if let Some(name) = conversion.array.as_deref() {
+            let array = format!("{path}/{name}");
+            pitch = scale(&metadata, name);
+            metadata = read(&array).map_err(|failure| missing(failure, &path, name))?;
+            path = array;
         }
-        let array = Array::read(&metadata)?;
+        if metadata["node_type"] == "group" {
+            pitch = scale(&metadata, "0");
+            metadata = read(&format!("{path}/0")).map_err(|failure| missing(failure, &path, "0"))?;
+            path.push_str("/0");
+        }
+        let array = Array::read(&metadata, &conversion.index)?;
         limits.check_sides(array.width, array.height)?;
         let needs = array.needs(limits)?;
         Ok(Self {
             files: files.clone(),
             path,
             array,
+            pitch,
             needs,
             limits: *limits,
         })
     }
+}
+
+/// The most arrays of a group that a message names.
+const MAX_NAMED: usize = 8;
+
+/// What is said of a group that lacks an array.
+fn no_array(files: &Files, path: &str, name: &str) -> String {
+    let mut names: Vec<String> = files
+        .path(path)
+        .and_then(std::fs::read_dir)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .take(4_096)
+        .filter(|entry| entry.path().join("zarr.json").is_file())
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .collect();
+    names.sort();
+    let more = if names.len() > MAX_NAMED { ", …" } else { "" };
+    names.truncate(MAX_NAMED);
+    let message = format!("it is a Zarr group without an array `{}`", visible(name));
+    match names.as_slice() {
+        [] => message,
+        names => {
+            let names: Vec<String> = names.iter().map(|name| format!("`{}`", visible(name))).collect();
+            format!("{message}; `array` may be {}{more}", names.join(", "))
+        }
+    }
+}
+
+/// The sides of a pixel of an array of an OME-Zarr group: the scale of the last two axes, in their units.
+///
+/// Format: <https://ngff.openmicroscopy.org/0.5/>, `multiscales`.
+fn scale(group: &Value, array: &str) -> Option<Pitch> {
+    let scales = &group["attributes"]["ome"]["multiscales"][0];
+    let axes = scales["axes"].as_array()?;
+    let [.., down, across] = axes.as_slice() else {
+        return None;
+    };
+    let mut sets = scales["datasets"].as_array()?.iter();
+    let set = sets.find(|set| set["path"] == array)?;
+    let factors = |of: &Value| {
+        let transformations = of["coordinateTransformations"].as_array()?.iter();
+        let mut found = transformations.filter(|one| one["type"] == "scale");
+        let [.., down, across] = found.next()?["scale"].as_array()?.as_slice() else {
+            return None;
+        };
+        Some([across.as_f64()?, down.as_f64()?])
+    };
+    let [across_by, down_by] = factors(set)?;
+    // That of all levels comes after that of one.
+    let [all_across, all_down] = factors(scales).unwrap_or([1.0, 1.0]);
+    let side = |axis: &Value, by: f64| {
+        let unit = match axis["unit"].as_str()? {
+            "picometer" => (1, 1_000_000_000_000),
+            "nanometer" => (1, 1_000_000_000),
+            "micrometer" => (1, 1_000_000),
+            "millimeter" => (1, 1_000),
+            "centimeter" => pitch::CENTIMETRE,
+            "meter" => pitch::METRE,
+            "inch" => pitch::INCH,
+            _ => return None,
+        };
+        pitch::of_number(by, unit)
+    };
+    Some([
+        side(across, across_by * all_across)?,
+        side(down, down_by * all_down)?,
+    ])
 }
 
 /// A value of the metadata, short enough for a message.
@@ -152,36 +246,74 @@ fn numbers(value: &Value, what: &str) -> Result<Vec<u64>, Failure> {
     })
 }
 
-/// Columns and rows of a list, of which the dimensions before them are 1.
-fn sides(value: &Value, what: &str, dimensions: Option<usize>) -> Result<(u64, u64), Failure> {
+/// A list of numbers of at least 1 as those before the last two, and columns and rows.
+fn sides(value: &Value, what: &str, dimensions: Option<usize>) -> Result<(Vec<u64>, (u64, u64)), Failure> {
     let list = numbers(value, what)?;
     let [before @ .., height, width] = list.as_slice() else {
         return Err(Failure::unsupported(format!(
-            "its {what} is {}; arrays of two dimensions are read, or of more where those before the last two have one element",
+            "its {what} is {}; arrays of two dimensions or more are read",
             shown(value)
         )));
     };
-    if before.iter().any(|&side| side != 1) || dimensions.is_some_and(|count| count != list.len()) {
-        return Err(Failure::unsupported(format!(
-            "its {what} is {}; arrays of two dimensions are read, or of more where those before the last two have one element",
-            shown(value)
-        )));
-    }
-    if *width == 0 || *height == 0 {
+    if dimensions.is_some_and(|count| count != list.len()) || list.contains(&0) {
         return Err(Failure::damaged(format!("its {what} is {}", shown(value))));
     }
-    Ok((*width, *height))
+    Ok((before.to_vec(), (*width, *height)))
+}
+
+/// Which element is read along each dimension before the last two, of which the array has so many.
+fn places(shape: &[u64], index: &[u64]) -> Result<Vec<u64>, Failure> {
+    let listed = |list: &[u64]| list.iter().map(u64::to_string).collect::<Vec<_>>().join(",");
+    if index.is_empty() && shape.iter().all(|&side| side == 1) {
+        return Ok(vec![0; shape.len()]);
+    }
+    if index.is_empty() {
+        return Err(Failure::unsupported(format!(
+            "before its rows and columns it has {} elements; `index` says which of them, as index=\"{}\"",
+            shape.iter().map(u64::to_string).collect::<Vec<_>>().join(" × "),
+            listed(&vec![0; shape.len()])
+        )));
+    }
+    if index.len() != shape.len() {
+        return Err(Failure::unsupported(format!(
+            "its `index` has {} numbers, and before its rows and columns it has {} dimensions",
+            index.len(),
+            shape.len()
+        )));
+    }
+    if index.iter().zip(shape).any(|(place, side)| place >= side) {
+        return Err(Failure::unsupported(format!(
+            "its `index` is {}, and from 0 on it has {} elements",
+            listed(index),
+            shape.iter().map(u64::to_string).collect::<Vec<_>>().join(" × ")
+        )));
+    }
+    Ok(index.to_vec())
+}
+
+/// The number of an element among all of a box of so many along each dimension.
+fn number_in(places: impl Iterator<Item = u64>, sides: &[u64]) -> u64 {
+    places.zip(sides).fold(0, |number, (place, side)| {
+        number.saturating_mul(*side).saturating_add(place)
+    })
+}
+
+fn product(sides: &[u64]) -> u64 {
+    sides
+        .iter()
+        .fold(1, |product, side| product.saturating_mul(*side))
 }
 
 impl Array {
-    fn read(metadata: &Value) -> Result<Self, Failure> {
+    fn read(metadata: &Value, index: &[u64]) -> Result<Self, Failure> {
         if metadata["node_type"] != "array" {
             return Err(Failure::damaged(format!(
                 "its node_type is {}, neither array nor group",
                 shown(&metadata["node_type"])
             )));
         }
-        let (width, height) = sides(&metadata["shape"], "shape", None)?;
+        let (layers, (width, height)) = sides(&metadata["shape"], "shape", None)?;
+        let index = places(&layers, index)?;
         let dimensions = metadata["shape"].as_array().map_or(2, Vec::len);
         let (number, bits) = match metadata["data_type"].as_str() {
             Some("uint8") => (Number::Whole, 8),
@@ -220,14 +352,17 @@ impl Array {
             "chunk_shape",
             Some(dimensions),
         )?;
-        let (prefix, separator) = keys(&metadata["chunk_key_encoding"], dimensions)?;
+        let numbers = index.iter().zip(&outer.0).map(|(place, side)| place / side);
+        let (prefix, separator) = keys(&metadata["chunk_key_encoding"], numbers)?;
         let codecs = metadata["codecs"].as_array().map_or(&[][..], Vec::as_slice);
         let (chunk, coding, shard) = match codecs {
             [one] if one["name"] == "sharding_indexed" => {
-                sharded(&one["configuration"], outer, dimensions, bits)?
+                sharded(&one["configuration"], &outer, &index, bits)?
             }
             _ => (outer, Coding::read(codecs, bits)?, None),
         };
+        let (before, chunk) = chunk;
+        let within = index.iter().zip(&before).map(|(place, side)| place % side);
         Ok(Self {
             width,
             height,
@@ -235,6 +370,8 @@ impl Array {
             bits,
             fill: fill(&metadata["fill_value"], number, bits)?,
             chunk,
+            planes: product(&before),
+            plane: number_in(within, &before),
             coding,
             shard,
             prefix,
@@ -246,12 +383,17 @@ impl Array {
         u64::from(self.bits / 8)
     }
 
-    /// The bytes of a chunk before it is packed.
-    fn chunk_bytes(&self) -> u64 {
+    /// The bytes of what is read of a chunk.
+    fn plane_bytes(&self) -> u64 {
         self.chunk
             .0
             .saturating_mul(self.chunk.1)
             .saturating_mul(self.sample_bytes())
+    }
+
+    /// The bytes of a chunk before it is packed.
+    fn chunk_bytes(&self) -> u64 {
+        self.plane_bytes().saturating_mul(self.planes)
     }
 
     /// The most bytes of a chunk as it is stored: what does not shrink grows by little.
@@ -295,7 +437,8 @@ impl Array {
                 limits.cache_bytes()
             )));
         }
-        let kept = Parts::count(chunk, self.chunks(), limits.cache_bytes());
+        let plane = self.plane_bytes();
+        let kept = Parts::count(plane, self.chunks(), limits.cache_bytes());
         let mut reading = BLOCK
             .max(self.width.saturating_mul(2))
             .saturating_add(self.pixels().row_memory(self.chunk.0.min(self.width)))
@@ -311,7 +454,7 @@ impl Array {
         Ok(Needs {
             parts: Some(self.chunk),
             open: kept
-                .saturating_mul(chunk.saturating_add(SLOT))
+                .saturating_mul(plane.saturating_add(SLOT))
                 .saturating_add(MAX_METADATA),
             reading,
         })
@@ -324,7 +467,7 @@ fn zstandard_window(chunk: u64) -> u64 {
 }
 
 /// What the names of chunks begin with, and what stands between their numbers.
-fn keys(encoding: &Value, dimensions: usize) -> Result<(String, char), Failure> {
+fn keys(encoding: &Value, numbers: impl Iterator<Item = u64>) -> Result<(String, char), Failure> {
     let (start, separator) = match encoding["name"].as_str() {
         Some("default") => ("c", '/'),
         Some("v2") => ("", '.'),
@@ -350,8 +493,8 @@ fn keys(encoding: &Value, dimensions: usize) -> Result<(String, char), Failure> 
     if !prefix.is_empty() {
         prefix.push(separator);
     }
-    for _ in 2..dimensions {
-        prefix.push('0');
+    for number in numbers {
+        prefix.push_str(&number.to_string());
         prefix.push(separator);
     }
     Ok((prefix, separator))
@@ -385,25 +528,30 @@ fn fill(value: &Value, number: Number, bits: u32) -> Result<f64, Failure> {
     if fits { Ok(found) } else { Err(wrong()) }
 }
 
-/// How an array is cut: columns and rows of a chunk, how it is coded, and the shards that chunks lie in.
-type Cut = ((u64, u64), Coding, Option<Shard>);
+/// The sides of a chunk: along the dimensions before the last two, and columns and rows.
+type Sides = (Vec<u64>, (u64, u64));
+
+/// How an array is cut: the sides of a chunk, how it is coded, and the shards that chunks lie in.
+type Cut = (Sides, Coding, Option<Shard>);
 
 /// The codecs of an array whose chunks lie in shards.
-fn sharded(configuration: &Value, outer: (u64, u64), dimensions: usize, bits: u32) -> Result<Cut, Failure> {
-    let chunk = sides(
+fn sharded(configuration: &Value, outer: &Sides, index: &[u64], bits: u32) -> Result<Cut, Failure> {
+    let (before, chunk) = sides(
         &configuration["chunk_shape"],
         "chunk_shape within shards",
-        Some(dimensions),
+        Some(index.len() + 2),
     )?;
-    if outer.0 % chunk.0 != 0 || outer.1 % chunk.1 != 0 {
+    let (outer_before, outer) = outer;
+    let mut sides = outer_before.iter().zip(&before);
+    if outer.0 % chunk.0 != 0 || outer.1 % chunk.1 != 0 || sides.any(|(outer, side)| outer % side != 0) {
         return Err(Failure::damaged(
             "the sides of its shards are no multiples of those of its chunks",
         ));
     }
     let codecs = |name: &str| configuration[name].as_array().map_or(&[][..], Vec::as_slice);
     let coding = Coding::read(codecs("codecs"), bits)?;
-    let index = Coding::read(codecs("index_codecs"), 64)?;
-    let checked = match index.packings.as_slice() {
+    let list = Coding::read(codecs("index_codecs"), 64)?;
+    let checked = match list.packings.as_slice() {
         [] => false,
         [Packing::Crc32c] => true,
         _ => {
@@ -423,20 +571,28 @@ fn sharded(configuration: &Value, outer: (u64, u64), dimensions: usize, bits: u3
             )));
         }
     };
+    let layers: Vec<u64> = outer_before
+        .iter()
+        .zip(&before)
+        .map(|(outer, side)| outer / side)
+        .collect();
+    let within = index.iter().zip(outer_before).zip(&before);
     let shard = Shard {
         across: outer.0 / chunk.0,
         down: outer.1 / chunk.1,
+        layers: product(&layers),
+        layer: number_in(within.map(|((place, outer), side)| place % outer / side), &layers),
         checked,
         at_end,
-        big_endian: index.big_endian,
+        big_endian: list.big_endian,
     };
-    if shard.across.saturating_mul(shard.down) > MAX_INNER {
+    if shard.chunks() > MAX_INNER {
         return Err(Failure::TooLarge(format!(
-            "its shards have {} × {} chunks; {MAX_INNER} in all are read",
-            shard.across, shard.down
+            "its shards have {} chunks; {MAX_INNER} are read",
+            shard.chunks()
         )));
     }
-    Ok((chunk, coding, Some(shard)))
+    Ok(((before, chunk), coding, Some(shard)))
 }
 
 impl Coding {
@@ -532,8 +688,12 @@ fn inflated(decoder: impl Read, most: u64) -> Result<Vec<u8>, Failure> {
 }
 
 impl Shard {
+    fn chunks(&self) -> u64 {
+        self.across.saturating_mul(self.down).saturating_mul(self.layers)
+    }
+
     fn index_bytes(&self) -> u64 {
-        self.across * self.down * 16 + if self.checked { 4 } else { 0 }
+        self.chunks() * 16 + if self.checked { 4 } else { 0 }
     }
 
     /// Where a chunk lies in the file of a shard, of `length` bytes.
@@ -579,6 +739,10 @@ impl Decoder for Zarr {
         }
     }
 
+    fn pitch(&self) -> Option<Pitch> {
+        self.pitch
+    }
+
     fn numbers(&self) -> Option<String> {
         match self.array.number {
             Number::Whole => None,
@@ -593,7 +757,7 @@ impl Decoder for Zarr {
 
     fn into_windows(self: Box<Self>) -> Result<Box<dyn Windows>, Failure> {
         let count = Parts::count(
-            self.array.chunk_bytes(),
+            self.array.plane_bytes(),
             self.array.chunks(),
             self.limits.cache_bytes(),
         );
@@ -627,7 +791,7 @@ impl Chunks {
             None => ((column, row), 0),
             Some(shard) => (
                 (column / shard.across, row / shard.down),
-                row % shard.down * shard.across + column % shard.across,
+                (shard.layer * shard.down + row % shard.down) * shard.across + column % shard.across,
             ),
         };
         let (prefix, separator) = (&array.prefix, array.separator);
@@ -659,6 +823,13 @@ impl Chunks {
         let mut samples = array
             .coding
             .unpack(stored, array.chunk_bytes(), array.stored_bytes())?;
+        if array.planes > 1 {
+            let bytes = usize::try_from(array.plane_bytes()).map_err(Failure::damaged)?;
+            let start = usize::try_from(array.plane).map_err(Failure::damaged)? * bytes;
+            samples.truncate(start + bytes);
+            samples.drain(..start);
+            samples.shrink_to_fit();
+        }
         if !array.coding.big_endian && array.bits > 8 {
             samples
                 .chunks_exact_mut(array.bits as usize / 8)

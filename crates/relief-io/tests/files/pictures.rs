@@ -40,7 +40,11 @@ fn conversion(case: &Value) -> Conversion {
         other => panic!("{other} is no gray"),
     };
     let range = case["low"].as_f64().zip(case["high"].as_f64());
-    Conversion { gray, range }
+    Conversion {
+        gray,
+        range,
+        ..Conversion::default()
+    }
 }
 
 /// All samples, row by row, in the order of their numbers.

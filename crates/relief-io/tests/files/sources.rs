@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
+use std::fs;
 use std::ops::ControlFlow;
 use std::path::Path;
 
@@ -10,7 +11,7 @@ use proptest::prelude::*;
 use relief_design::{Conversion, Picture};
 use relief_engine::source::{ImageError, ImageSource};
 use relief_io::{ArrayPicture, ArraySamples, Files, Limits};
-use relief_raster::{Depth, Rect};
+use relief_raster::{Depth, Length, Rect};
 use tempfile::TempDir;
 
 /// Rows as they came, by number.
@@ -798,4 +799,107 @@ fn numbers_of_an_array_need_a_range_and_samples_that_are_missing_are_told() {
     let outside = Rect::new(2, 0, 3, 1).unwrap();
     let stop = &mut |_: u64, _: &[u16]| ControlFlow::Break(());
     assert!(picture.read(outside, Depth::Eight, stop).is_err());
+}
+
+/// The sides of a pixel as the header of this file says them.
+fn pitch(bytes: &[u8]) -> Option<[Length; 2]> {
+    let folder = TempDir::new().unwrap();
+    fs::write(folder.path().join("picture"), bytes).unwrap();
+    let picture = Files::new(folder.path()).open("picture", &Conversion::default());
+    picture.unwrap().pitch()
+}
+
+#[test]
+fn a_file_says_the_sides_of_its_pixels() {
+    let metres = |numerator, denominator| Length::metres(numerator, denominator).unwrap();
+    for (unit, expected) in [
+        (::png::Unit::Meter, Some([metres(1, 100_000), metres(1, 50_000)])),
+        (::png::Unit::Unspecified, None),
+    ] {
+        let mut png = Vec::new();
+        let mut encoder = ::png::Encoder::new(&mut png, 2, 1);
+        encoder.set_color(::png::ColorType::Grayscale);
+        encoder.set_pixel_dims(Some(::png::PixelDimensions {
+            xppu: 100_000,
+            yppu: 50_000,
+            unit,
+        }));
+        encoder.write_header().unwrap().write_image_data(&[1, 2]).unwrap();
+        assert_eq!(pitch(&png), expected, "PNG, {unit:?}");
+    }
+    for (unit, expected) in [
+        (
+            Some(2),
+            Some([metres(254 * 2, 10_000 * 7), metres(254, 10_000 * 300)]),
+        ),
+        (
+            None,
+            Some([metres(254 * 2, 10_000 * 7), metres(254, 10_000 * 300)]),
+        ),
+        (Some(3), Some([metres(2, 100 * 7), metres(1, 100 * 300)])),
+        (Some(1), None),
+    ] {
+        assert_eq!(
+            pitch(&tiff_of_resolution((7, 2), (300, 1), unit, 1)),
+            expected,
+            "TIFF, {unit:?}"
+        );
+    }
+    // A picture that is turned has its sides turned.
+    let turned = pitch(&tiff_of_resolution((100, 1), (300, 1), Some(3), 6));
+    assert_eq!(turned, Some([metres(1, 30_000), metres(1, 10_000)]));
+    // A resolution of nothing, and one beyond the file, say nothing.
+    assert_eq!(pitch(&tiff_of_resolution((0, 1), (300, 1), Some(2), 1)), None);
+    let mut bmp = vec![b'B', b'M', 0, 0, 0, 0, 0, 0, 0, 0, 54, 0, 0, 0, 40, 0, 0, 0];
+    bmp.extend([1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 24, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+    bmp.extend(11_811_i32.to_le_bytes());
+    bmp.extend(2_835_i32.to_le_bytes());
+    bmp.extend([0; 8]);
+    bmp.extend([9; 4]);
+    assert_eq!(pitch(&bmp), Some([metres(1, 11_811), metres(1, 2_835)]));
+    assert_eq!(pitch(b"P5 1 1 255 x"), None);
+    // The density of a JFIF stands in its first block.
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus/files");
+    let mut jpeg = fs::read(corpus.join("pillow-gray.jpg")).unwrap();
+    assert_eq!(&jpeg[6..11], b"JFIF\0");
+    for (unit, expected) in [
+        (0, None),
+        (1, Some([metres(254, 3_000_000), metres(254, 1_500_000)])),
+        (2, Some([metres(1, 30_000), metres(1, 15_000)])),
+    ] {
+        jpeg[13..18].copy_from_slice(&[unit, 1, 44, 0, 150]);
+        assert_eq!(pitch(&jpeg), expected, "JPEG, {unit}");
+    }
+}
+
+/// A gray TIFF of one pixel with a resolution.
+fn tiff_of_resolution(across: (u32, u32), down: (u32, u32), unit: Option<u16>, orientation: u16) -> Vec<u8> {
+    let mut entries: Vec<(u16, u16, u32)> = vec![
+        (256, 3, 1),
+        (257, 3, 1),
+        (258, 3, 8),
+        (259, 3, 1),
+        (262, 3, 1),
+        (273, 4, 8),
+        (274, 3, orientation.into()),
+        (278, 3, 1),
+        (279, 4, 1),
+        (282, 5, 12),
+        (283, 5, 20),
+    ];
+    entries.extend(unit.map(|unit| (296, 3, u32::from(unit))));
+    // The sample stands at byte 8, the fractions after it.
+    let mut file = b"II*\0\x1c\0\0\0\x80\0\0\0".to_vec();
+    for number in [across.0, across.1, down.0, down.1] {
+        file.extend(number.to_le_bytes());
+    }
+    file.extend((entries.len() as u16).to_le_bytes());
+    for (tag, kind, value) in entries {
+        file.extend(tag.to_le_bytes());
+        file.extend(kind.to_le_bytes());
+        file.extend(1_u32.to_le_bytes());
+        file.extend(value.to_le_bytes());
+    }
+    file.extend([0; 4]);
+    file
 }

@@ -342,6 +342,271 @@ fn floating_point_numbers_of_a_zarr_array_need_a_range_and_what_has_no_file_is_t
 }
 
 #[test]
+fn a_file_without_a_header_is_read_as_the_design_says() {
+    use relief_design::{Raw, RawSample};
+    let folder = TempDir::new().unwrap();
+    let files = Files::confined(folder.path());
+    let numbers = [-3.5_f64, 0.0, 7.0, 200.0, 255.0, 65_535.0];
+    for (sample, little) in [
+        (RawSample::Uint8, numbers.map(|v| vec![v as u8])),
+        (
+            RawSample::Uint16,
+            numbers.map(|v| (v as u16).to_le_bytes().to_vec()),
+        ),
+        (
+            RawSample::Uint32,
+            numbers.map(|v| (v as u32).to_le_bytes().to_vec()),
+        ),
+        (RawSample::Int8, numbers.map(|v| (v as i8).to_le_bytes().to_vec())),
+        (
+            RawSample::Int16,
+            numbers.map(|v| (v as i16).to_le_bytes().to_vec()),
+        ),
+        (
+            RawSample::Int32,
+            numbers.map(|v| (v as i32).to_le_bytes().to_vec()),
+        ),
+        (
+            RawSample::Float32,
+            numbers.map(|v| (v as f32).to_le_bytes().to_vec()),
+        ),
+        (RawSample::Float64, numbers.map(|v| v.to_le_bytes().to_vec())),
+    ] {
+        for (big_endian, offset) in [(false, 0), (true, 5)] {
+            let mut file = vec![9; offset as usize];
+            for mut bytes in little.clone() {
+                if big_endian {
+                    bytes.reverse();
+                }
+                file.extend(bytes);
+            }
+            std::fs::write(folder.path().join("a"), &file).unwrap();
+            let conversion = Conversion {
+                raw: Some(Raw {
+                    width: 3,
+                    height: 2,
+                    sample,
+                    big_endian,
+                    offset,
+                }),
+                range: Some((-5.0, 250.0)),
+                ..Conversion::default()
+            };
+            let picture = files.open("a", &conversion).unwrap();
+            assert!(picture.windowed());
+            let rows = read(&*picture, Rect::sized(3, 2), Depth::Eight).unwrap();
+            let expected = |v: f64| {
+                let stored = match sample {
+                    RawSample::Uint8 => f64::from(v as u8),
+                    RawSample::Uint16 | RawSample::Uint32 => f64::from(v as u16),
+                    RawSample::Int8 => f64::from(v as i8),
+                    RawSample::Int16 => f64::from(v as i16),
+                    RawSample::Int32 => f64::from(v as i32),
+                    _ => v,
+                };
+                // One level a number.
+                (stored + 5.5).floor().clamp(0.0, 255.0) as u16
+            };
+            assert_eq!(rows.concat(), numbers.map(expected), "{sample:?}, {big_endian}");
+            let part = read(&*picture, Rect::between(1, 1, 3, 2), Depth::Eight).unwrap();
+            assert_eq!(part, [rows[1][1..].to_vec()]);
+            std::fs::write(folder.path().join("a"), &file[1..]).unwrap();
+            let short = files.open("a", &conversion).err().unwrap().to_string();
+            assert!(short.contains("there are"), "{short}");
+        }
+    }
+    let plain = Conversion {
+        raw: Some(Raw {
+            width: 3,
+            height: 2,
+            sample: RawSample::Float32,
+            big_endian: false,
+            offset: 0,
+        }),
+        ..Conversion::default()
+    };
+    std::fs::write(folder.path().join("a"), [0; 24]).unwrap();
+    let refusal = files.open("a", &plain).err().unwrap().to_string();
+    assert!(refusal.contains("floating point numbers of 32 bits"), "{refusal}");
+    assert!(
+        files
+            .open(".", &plain)
+            .err()
+            .unwrap()
+            .to_string()
+            .contains("folder")
+    );
+}
+
+/// Writes an array of 2 × 3 × 4 × 5 samples, each its number, in chunks of `chunk`, and in shards of `shard`.
+fn layers(path: &std::path::Path, chunk: [usize; 4], shard: Option<[usize; 4]>) {
+    let shape = [2, 3, 4, 5];
+    let bytes = serde_json::json!({"name": "bytes"});
+    let codecs = match shard {
+        None => serde_json::json!([bytes]),
+        Some(_) => serde_json::json!([{"name": "sharding_indexed", "configuration": {
+            "chunk_shape": chunk,
+            "codecs": [bytes],
+            "index_codecs": [{"name": "bytes", "configuration": {"endian": "little"}}],
+        }}]),
+    };
+    let outer = shard.unwrap_or(chunk);
+    let metadata = serde_json::json!({
+        "zarr_format": 3,
+        "node_type": "array",
+        "shape": shape,
+        "data_type": "uint8",
+        "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": outer}},
+        "chunk_key_encoding": {"name": "default"},
+        "fill_value": 0,
+        "codecs": codecs,
+    });
+    std::fs::create_dir_all(path).unwrap();
+    std::fs::write(path.join("zarr.json"), metadata.to_string()).unwrap();
+    // All places of a box of these sides, in the order of their numbers.
+    let places = |sides: [usize; 4]| {
+        (0..sides.iter().product::<usize>()).map(move |number| {
+            let mut rest = number;
+            let mut place = [0; 4];
+            for axis in (0..4).rev() {
+                (place[axis], rest) = (rest % sides[axis], rest / sides[axis]);
+            }
+            place
+        })
+    };
+    let samples = |begin: [usize; 4]| -> Vec<u8> {
+        let sample = |within: [usize; 4]| {
+            let at: [usize; 4] = std::array::from_fn(|axis| begin[axis] + within[axis]);
+            if at.iter().zip(shape).any(|(at, side)| *at >= side) {
+                return 0;
+            }
+            (((at[0] * 3 + at[1]) * 4 + at[2]) * 5 + at[3]) as u8
+        };
+        places(chunk).map(sample).collect()
+    };
+    for place in places(std::array::from_fn(|axis| shape[axis].div_ceil(outer[axis]))) {
+        let begin: [usize; 4] = std::array::from_fn(|axis| place[axis] * outer[axis]);
+        let mut file = Vec::new();
+        if shard.is_some() {
+            let mut index = Vec::new();
+            for inner in places(std::array::from_fn(|axis| outer[axis] / chunk[axis])) {
+                let bytes = samples(std::array::from_fn(|axis| {
+                    begin[axis] + inner[axis] * chunk[axis]
+                }));
+                index.extend(
+                    [file.len() as u64, bytes.len() as u64]
+                        .map(u64::to_le_bytes)
+                        .concat(),
+                );
+                file.extend(bytes);
+            }
+            file.extend(index);
+        } else {
+            file = samples(begin);
+        }
+        let name = path.join(format!("c/{}/{}/{}/{}", place[0], place[1], place[2], place[3]));
+        std::fs::create_dir_all(name.parent().unwrap()).unwrap();
+        std::fs::write(name, file).unwrap();
+    }
+}
+
+#[test]
+fn one_layer_of_a_zarr_array_of_four_dimensions_is_read_by_its_index() {
+    let folder = TempDir::new().unwrap();
+    let files = Files::confined(folder.path());
+    for (number, (chunk, shard)) in [
+        ([1, 1, 3, 4], None),
+        ([2, 2, 3, 2], None),
+        ([1, 1, 2, 2], Some([2, 2, 4, 4])),
+        ([2, 1, 2, 3], Some([2, 3, 2, 6])),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let name = format!("{number}");
+        layers(&folder.path().join(&name).join("deep/images"), chunk, shard);
+        let group = r#"{"zarr_format": 3, "node_type": "group"}"#;
+        std::fs::write(folder.path().join(&name).join("zarr.json"), group).unwrap();
+        for (first, second) in [(0, 0), (1, 2), (0, 1)] {
+            let conversion = Conversion {
+                array: Some("deep/images".into()),
+                index: [first, second].into(),
+                ..Conversion::default()
+            };
+            let picture = files.open(&name, &conversion).unwrap();
+            let rows = read(&*picture, Rect::sized(5, 4), Depth::Eight).unwrap();
+            let start = (first * 3 + second) as u16 * 20;
+            let expected: Vec<Vec<u16>> = (0..4)
+                .map(|y| (0..5).map(|x| start + y * 5 + x).collect())
+                .collect();
+            assert_eq!(rows, expected, "{chunk:?} {shard:?}");
+        }
+    }
+    let refusal = |array: Option<&str>, index: &[u64]| {
+        let conversion = Conversion {
+            array: array.map(Into::into),
+            index: index.into(),
+            ..Conversion::default()
+        };
+        files.open("0", &conversion).err().unwrap().to_string()
+    };
+    for (array, index, expected) in [
+        (
+            Some("deep/images"),
+            &[][..],
+            "2 × 3 elements; `index` says which of them, as index=\"0,0\"",
+        ),
+        (Some("deep/images"), &[1], "has 1 numbers"),
+        (
+            Some("deep/images"),
+            &[1, 3],
+            "is 1,3, and from 0 on it has 2 × 3 elements",
+        ),
+        (Some("deep/other"), &[0, 0], "without an array `deep/other`"),
+        (None, &[0, 0], "without an array `0`"),
+    ] {
+        let message = refusal(array, index);
+        assert!(message.contains(expected), "{message}");
+    }
+    // The names of those that are there.
+    layers(&folder.path().join("0/images"), [1, 1, 4, 5], None);
+    assert!(refusal(None, &[]).contains("`array` may be `images`"));
+    // A file has no arrays.
+    std::fs::write(folder.path().join("a.pgm"), b"P5 1 1 255 x").unwrap();
+    let conversion = Conversion {
+        array: Some("0".into()),
+        ..Conversion::default()
+    };
+    let message = files.open("a.pgm", &conversion).err().unwrap().to_string();
+    assert!(message.contains("no folder"), "{message}");
+}
+
+#[test]
+fn the_scale_of_ome_zarr_is_the_pitch() {
+    let folder = TempDir::new().unwrap();
+    let renderer = crate::zarr::renderer(40, 30, 8, 1);
+    let options = crate::zarr::options((16, 16), None, false);
+    crate::zarr::write(&renderer, &folder.path().join("a.zarr"), &options);
+    let files = Files::confined(folder.path());
+    let pixel = relief_raster::Length::picometres(2_500_000).unwrap();
+    let picture = files.open("a.zarr", &Conversion::default()).unwrap();
+    assert_eq!(picture.pitch(), Some([pixel; 2]));
+    let conversion = Conversion {
+        array: Some("0".into()),
+        ..Conversion::default()
+    };
+    assert_eq!(
+        files.open("a.zarr", &conversion).unwrap().pitch(),
+        Some([pixel; 2])
+    );
+    // An array alone says nothing.
+    assert_eq!(
+        files.open("a.zarr/0", &Conversion::default()).unwrap().pitch(),
+        None
+    );
+}
+
+#[test]
 fn a_zarr_array_that_would_be_misread_is_refused_by_name() {
     let folder = TempDir::new().unwrap();
     let store = folder.path().join("array");
@@ -361,7 +626,7 @@ fn a_zarr_array_that_would_be_misread_is_refused_by_name() {
         ("zarr_format", serde_json::json!(2), "zarr_format is 2"),
         ("node_type", serde_json::json!("table"), "table"),
         ("node_type", serde_json::json!("group"), "without an array `0`"),
-        ("shape", serde_json::json!([2, 3, 5]), "[2,3,5]"),
+        ("shape", serde_json::json!([2, 3, 5]), "`index` says which"),
         ("shape", serde_json::json!([5]), "two dimensions"),
         ("shape", serde_json::json!([1, 3, -5]), "whole numbers"),
         ("shape", serde_json::json!([1, 0, 5]), "[1,0,5]"),

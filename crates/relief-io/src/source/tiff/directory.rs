@@ -6,6 +6,7 @@
 use std::io::{Cursor, Read, Seek, SeekFrom};
 
 use super::super::failure::Failure;
+use super::super::pitch::{CENTIMETRE, INCH, Pitch, of_density};
 
 /// Tags by their names in TIFF 6.0.
 pub(super) mod tag {
@@ -20,9 +21,12 @@ pub(super) mod tag {
     pub(crate) const SAMPLES_PER_PIXEL: u16 = 277;
     pub(crate) const ROWS_PER_STRIP: u16 = 278;
     pub(crate) const STRIP_BYTE_COUNTS: u16 = 279;
+    pub(crate) const X_RESOLUTION: u16 = 282;
+    pub(crate) const Y_RESOLUTION: u16 = 283;
     pub(crate) const PLANAR_CONFIGURATION: u16 = 284;
     pub(crate) const T4_OPTIONS: u16 = 292;
     pub(crate) const T6_OPTIONS: u16 = 293;
+    pub(crate) const RESOLUTION_UNIT: u16 = 296;
     pub(crate) const PREDICTOR: u16 = 317;
     pub(crate) const COLOR_MAP: u16 = 320;
     pub(crate) const TILE_WIDTH: u16 = 322;
@@ -215,6 +219,30 @@ impl<R: Read + Seek> Directory<R> {
         self.values(entry, entry.count).map(Some)
     }
 
+    /// The first fraction of a tag; nothing where it has none that can be read.
+    fn fraction(&mut self, tag: u16) -> Option<(u64, u64)> {
+        let entry = self
+            .find(tag)
+            .filter(|entry| entry.kind == 5 && entry.count > 0)?;
+        let bytes = self.values(entry, 8).ok()?;
+        let (above, below) = bytes.split_at(4);
+        Some((self.number(above), self.number(below)))
+    }
+
+    /// The sides of a pixel, where it says them. What is wrong with them is none of what is read of a picture.
+    pub(super) fn pitch(&mut self) -> Option<Pitch> {
+        let length = match self.one(tag::RESOLUTION_UNIT).ok()? {
+            None | Some(2) => INCH,
+            Some(3) => CENTIMETRE,
+            Some(_) => return None,
+        };
+        let (across, down) = (
+            self.fraction(tag::X_RESOLUTION)?,
+            self.fraction(tag::Y_RESOLUTION)?,
+        );
+        of_density(across, down, length)
+    }
+
     fn values(&mut self, entry: Entry, bytes: u64) -> Result<Vec<u8>, Failure> {
         if entry.place.saturating_add(bytes) > self.length {
             return Err(Failure::damaged(format!(
@@ -249,4 +277,12 @@ pub(in super::super) fn exif_orientation(block: &[u8]) -> u16 {
         .flatten()
         .and_then(|value| u16::try_from(value).ok())
         .unwrap_or(1)
+}
+
+/// The sides of a pixel in a block of EXIF; nothing where it says none or is damaged.
+pub(in super::super) fn exif_pitch(block: &[u8]) -> Option<Pitch> {
+    let block = block.strip_prefix(b"Exif\0\0").unwrap_or(block);
+    Directory::open(Cursor::new(block), block.len() as u64)
+        .ok()?
+        .pitch()
 }

@@ -16,8 +16,8 @@ use std::io::{BufRead, Read, Seek, SeekFrom};
 pub(super) use self::codec::MAX_WINDOW;
 use self::codec::{Codec, reversed};
 pub(crate) use self::directory::Directory;
-pub(super) use self::directory::exif_orientation;
 use self::directory::tag;
+pub(super) use self::directory::{exif_orientation, exif_pitch};
 pub(super) use self::layout::Number;
 use self::layout::{Layout, Part};
 use self::predictor::{Predictor, undo};
@@ -27,6 +27,7 @@ use super::files::{Decoder, Info, Input};
 use super::gray::{GrayRows, Pixels, Row};
 use super::jpeg;
 use super::limits::Limits;
+use super::pitch::Pitch;
 use super::windows::{Needs, Windows};
 
 /// What is held beside rows of chunks and lists: the buffers of the decompressors.
@@ -42,6 +43,7 @@ pub(super) struct Tiff {
     decoder: u64,
     /// What reading it window by window holds; none where it is not read so.
     windows: Option<Needs>,
+    pitch: Option<Pitch>,
     limits: Limits,
 }
 
@@ -170,6 +172,7 @@ impl Tiff {
         let pixels = layout.pixels();
         let list_bytes = layout.chunk_count().saturating_mul(size_of::<Place>() as u64 * 2);
         limits.check_memory(layout.width, layout.height, list_bytes)?;
+        let pitch = file.pitch();
         let tables = file.bytes(tag::JPEG_TABLES, 65_535)?.unwrap_or_default();
         let mut tiff = Self {
             chunks: Chunks {
@@ -189,6 +192,7 @@ impl Tiff {
             layout,
             decoder: 0,
             windows: None,
+            pitch,
             limits: *limits,
         };
         tiff.prove(limits, list_bytes)?;
@@ -376,6 +380,10 @@ impl Decoder for Tiff {
 
     fn orientation(&self) -> u16 {
         self.layout.orientation
+    }
+
+    fn pitch(&self) -> Option<Pitch> {
+        self.pitch
     }
 
     fn numbers(&self) -> Option<String> {

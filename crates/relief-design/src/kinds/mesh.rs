@@ -1,0 +1,291 @@
+//! `mesh`: the heights of an STL file, seen from above.
+
+use std::sync::Arc;
+
+use relief_raster::{MAX_SIDE, Rect};
+use relief_vector::mesh::{Solid, View};
+
+use super::image::quantity;
+use super::{Bounds, Doubts, IntoKind, NaturalChild, NaturalSize, NodeKind, NodeSource, Seen, Sizing, words};
+use crate::draft::Checker;
+use crate::report::Problem;
+use crate::seam::{Interval, Seam, Support};
+use crate::signature::{DefaultExtent, DefaultValue, Signature, ValueType, optional, required};
+use crate::syntax::Span;
+use crate::tree::Role;
+use crate::validate::Rules;
+
+/// The heights of a mesh, seen from above; 0 where it is not.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Mesh {
+    /// The path as the design says it.
+    pub path: Arc<str>,
+    /// Its triangles, for samples of the design's depth.
+    pub solid: Arc<Solid>,
+    /// How many rows below the top of the node the place (0, 0) of the triangles lies.
+    pub down: u64,
+}
+
+/// Where a mesh lies in the node.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Origin {
+    #[default]
+    Box,
+    Datum,
+}
+
+words!(Origin {
+    Box = "box",
+    Datum = "datum",
+});
+
+/// The units that numbers of a file can have.
+const UNITS: &[&str] = &["mm", "um", "nm", "cm", "m", "in", "mil"];
+
+/// A mesh; how far down it lies follows from the height of the node.
+#[derive(Debug)]
+pub(crate) struct MeshDraft {
+    path: Arc<str>,
+    solid: Arc<Solid>,
+    origin: Origin,
+    /// The columns and rows that it reaches over, before it is moved down.
+    pixels: (i64, i64, i64, i64),
+}
+
+const HELP: &str =
+    "the path is relative to the folder of the design file; a mesh is an STL file, binary or ASCII";
+
+impl NodeKind for Mesh {
+    type Draft = MeshDraft;
+
+    const SIGNATURE: Signature = Signature {
+        name: "mesh",
+        meaning: "The heights of a mesh from an STL file, seen from above: of all its surfaces the highest, at the centre of every pixel. Places \
+                  above which it has none are 0.",
+        details: include_str!("mesh.md"),
+        arguments: &[required(
+            "file",
+            ValueType::Path,
+            "the path of the file, relative to the design file",
+        )],
+        properties: &[
+            optional(
+                "low",
+                ValueType::Quantity,
+                DefaultValue::Absent("an error that says the heights of the mesh"),
+                "the height that becomes 0, as a length or a number of the file",
+            ),
+            optional(
+                "high",
+                ValueType::Quantity,
+                DefaultValue::Absent("an error that says the heights of the mesh"),
+                "the height that becomes M, above low",
+            ),
+            optional(
+                "unit",
+                ValueType::Word(UNITS),
+                DefaultValue::Word("mm"),
+                "the unit of the numbers in the file",
+            ),
+            optional(
+                "origin",
+                ValueType::Word(Origin::WORDS),
+                DefaultValue::Word(Origin::Box.word()),
+                "\"box\": the node begins at the box of the mesh; \"datum\": the origin of the file is the bottom-left of the node, \
+                 whose width and height are given",
+            ),
+        ],
+        extent: DefaultExtent::Natural,
+        example: "mesh \"coin.stl\" low=\"0mm\" high=\"0.3mm\"",
+        ..Signature::NODE
+    };
+
+    fn read(source: &NodeSource<'_, '_>, checker: &mut Checker<'_>) -> Option<MeshDraft> {
+        let values = source.values;
+        let (path, at) = values.text("file")?;
+        let origin = values
+            .word("origin")
+            .and_then(Origin::of_word)
+            .unwrap_or_default();
+        if values.broken {
+            return None;
+        }
+        let unit = values.word("unit")?;
+        let Some(pixel) = checker.pixel() else {
+            let message = "a mesh needs the side of a pixel, which the canvas does not say";
+            checker.note(
+                Problem::new("E406", message)
+                    .label(at, "measured in metres")
+                    .help("add pixel=\"10um\" or dpi=1200 (or what it is) to the canvas"),
+            );
+            return None;
+        };
+        let mesh = checker.mesh(path, at, HELP)?;
+        let [[left, right], [front, back], [lowest, highest]] = mesh.bounds()?;
+        let height = |name: &str| quantity(values, name, Some(unit));
+        let (Some(low), Some(high)) = (height("low"), height("high")) else {
+            let problem = Problem::new("E303", "`mesh` needs the properties `low` and `high`")
+                .label(source.span, "here");
+            checker.note(problem.help(format!(
+                "low=\"{}{unit}\" high=\"{}{unit}\" are the least and the greatest height of this mesh",
+                lowest as f32, highest as f32
+            )));
+            return None;
+        };
+        if low.partial_cmp(&high) != Some(std::cmp::Ordering::Less) {
+            let span = |name: &str| values.span(name).unwrap_or(source.span);
+            let (one, other) = (span("low"), span("high"));
+            let both = Span::new(one.start.min(other.start), one.end.max(other.end));
+            let problem = Problem::new("E507", "`low` is not below `high`").label(both, "here");
+            checker.note(problem.help("low becomes 0 and high M; `map` with `invert` turns samples round"));
+            return None;
+        }
+        let scale = metres(unit) / pixel.to_metres();
+        let (x, y) = match origin {
+            Origin::Box => (left, back),
+            Origin::Datum => (0.0, 0.0),
+        };
+        let view = View {
+            scale,
+            left: x,
+            top: y,
+            low,
+            high,
+            max: checker.depth().max(),
+        };
+        let budget = checker.drawing_budget();
+        let refused = |why: String| {
+            let problem = Problem::new("E510", format!("the mesh cannot be used: {why}"));
+            problem.label(at, "this file")
+        };
+        if mesh.points() as u64 > budget.limits().points {
+            let problem = refused(
+                "the drawings and meshes of the design have more points than the 2^26 allowed".into(),
+            );
+            checker.note(problem.help("use a mesh once in a `define`, or one with fewer triangles"));
+            return None;
+        }
+        let solid = match mesh.seen(&view) {
+            Ok(solid) => solid,
+            Err(error) => {
+                let problem = refused(format!("{}: {error}", crate::visible(path)));
+                checker.note(problem.help(format!(
+                    "its numbers are taken as {unit}: it has {} × {} × {} {unit}, and begins at ({left}, {front}, {lowest})",
+                    right - left,
+                    back - front,
+                    highest - lowest
+                )));
+                return None;
+            }
+        };
+        budget.take_points(mesh.points() as u64);
+        let pixels = solid.pixels()?;
+        let draft = MeshDraft {
+            path: path.into(),
+            solid: Arc::new(solid),
+            origin,
+            pixels,
+        };
+        if origin == Origin::Datum && (values.span("width").is_none() || values.span("height").is_none()) {
+            let message = "`mesh` with origin=\"datum\" needs the properties `width` and `height`";
+            let problem = Problem::new("E303", message).label(source.span, "here");
+            checker.note(problem.help(format!(
+                "width={} height={} shows all of the mesh that lies right of and above the origin of the file; \
+                 origin=\"box\" begins at the mesh's own box",
+                draft.pixels.2.max(1),
+                (-draft.pixels.1).max(1)
+            )));
+            return None;
+        }
+        Some(draft)
+    }
+
+    fn natural_size(draft: &MeshDraft, _: &[NaturalChild]) -> NaturalSize {
+        let side = |reach: i64| {
+            u64::try_from(reach.div_euclid(256) + i64::from(reach.rem_euclid(256) > 0))
+                .map_or(1, |side| side.max(1))
+        };
+        match draft.solid.reach() {
+            Some((right, bottom)) => NaturalSize::of(side(right), side(bottom)),
+            None => NaturalSize::NONE,
+        }
+    }
+
+    fn bounds(&self, seen: &Seen<'_>) -> Bounds {
+        Bounds::new(0, self.solid.greatest().min(seen.max))
+    }
+
+    fn is_smooth(&self, _: bool) -> bool {
+        true
+    }
+
+    fn support(&self, _: (u64, u64), _: &[(Role, Support)]) -> Support {
+        let Some((left, top, right, bottom)) = self.solid.pixels() else {
+            return [Interval::EMPTY; 2];
+        };
+        let down = self.down.cast_signed();
+        let side = |from: i64, to: i64| Interval {
+            from: from.into(),
+            to: to.into(),
+        };
+        [side(left, right), side(top + down, bottom + down)]
+    }
+
+    fn seam(&self, seam: &mut Seam<'_, '_>) {
+        seam.shape("a mesh goes all around, and whether its ends meet is not looked at");
+    }
+
+    fn doubt(draft: &MeshDraft, doubts: &mut Doubts<'_>) {
+        let down = match draft.origin {
+            Origin::Datum => doubts.size.1.cast_signed(),
+            Origin::Box => 0,
+        };
+        let (left, top, right, bottom) = draft.pixels;
+        let node = Rect::sized(doubts.size.0, doubts.size.1);
+        let mesh = Rect::between(left, top + down, right, bottom + down);
+        if mesh.intersection(&node).is_empty() {
+            let message = format!(
+                "nothing of the mesh shows: it lies in the columns {left} to {right} and the rows {} to {} of the node, which \
+                 has {} × {} pixels",
+                top + down,
+                bottom + down,
+                doubts.size.0,
+                doubts.size.1
+            );
+            let warning = Problem::new("W211", message).label(doubts.node.span, "lies outside");
+            doubts.warn(
+                warning.help("origin=\"box\" begins at the mesh's own box; `unit` says what its numbers are"),
+            );
+        }
+    }
+
+    fn validate(&self, _: &Rules<'_>) -> Result<(), String> {
+        if self.down > MAX_SIDE {
+            return Err("its origin lies more than 2^40 pixels below it".to_owned());
+        }
+        Ok(())
+    }
+}
+
+/// The metres of a unit.
+pub(super) fn metres(unit: &str) -> f64 {
+    let (_, (above, below)) = crate::length::UNITS
+        .iter()
+        .find(|(name, _)| *name == unit)
+        .copied()
+        .unwrap_or(("m", (1_000_000_000_000, 1)));
+    above as f64 / (below as f64 * 1e12)
+}
+
+impl IntoKind<Mesh> for MeshDraft {
+    fn sized(&self, sizing: &mut Sizing<'_>) -> Option<Mesh> {
+        Some(Mesh {
+            path: Arc::clone(&self.path),
+            solid: Arc::clone(&self.solid),
+            down: match self.origin {
+                Origin::Datum => sizing.size.height,
+                Origin::Box => 0,
+            },
+        })
+    }
+}
