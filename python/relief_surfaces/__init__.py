@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ._asked import Difference, DifferentRegion, ExplainedNode, Explanation
 from ._native import MEANING, __version__
 from ._open import check, devices, explain, open, parse
 from .errors import (
@@ -57,7 +58,11 @@ __all__ = [
     "DesignError",
     "DesignWarning",
     "DeviceError",
+    "Difference",
+    "DifferentRegion",
     "DigestMismatch",
+    "ExplainedNode",
+    "Explanation",
     "FileError",
     "ImageError",
     "Level",

@@ -43,6 +43,17 @@ def normalised(key: Any, shape: tuple[int, int]) -> tuple[tuple[Axis, Axis], tup
     return (axes[0], axes[1]), tuple(after)
 
 
+def place(index: Any, axis: int, shape: tuple[int, int]) -> int:
+    """An index of one sample along an axis, counted from its start.
+
+    >>> place(-1, 1, (10, 5))
+    4
+    """
+    if isinstance(index, slice):
+        raise IndexError("one sample is asked for: give whole numbers")
+    return _axis(index, axis, shape[axis])[0].start
+
+
 def _axis(key: Any, axis: int, length: int) -> tuple[Axis, Any]:
     if isinstance(key, slice):
         taken = range(*key.indices(length))

@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import _native
-from ._index import Axis, normalised, window
+from ._asked import Difference, Explanation, difference, explanation
+from ._index import Axis, normalised, place, window
 from ._open import Recipe
 from ._quantity import shown
 from .errors import CostRefused, DigestMismatch, MemoryRefused, OptionError, Problems
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
 
 EFFORT = 1 << 24
 """The samples that may be computed for an exact figure, if nothing else is said: some seconds."""
+
+DIFF_EFFORT = 1 << 30
+"""The samples that may be computed of each of two surfaces to compare them."""
 
 PREVIEW_EFFORT = 1 << 20
 """The samples that may be computed for a picture in a notebook."""
@@ -555,6 +559,87 @@ class Surface(_Lazy):
     def bounds(self, region: Any = None) -> tuple[int, int]:
         """Between which samples all of a region lie, without computing one. Where both are one, all samples are that one."""
         return self._native().bounds(window(region, self._shape))
+
+    def histogram(self, region: Any = None, *, effort: int | None = EFFORT) -> np.ndarray[Any, Any]:
+        """How often each sample, from 0 to 255 or 65 535, is there in a region: exactly, as int64, or as numbers of Python where there
+        are 2^63 samples or more.
+
+        >>> import relief_surfaces as relief
+        >>> plate = relief.parse('''
+        ...     relief version=1
+        ...     canvas width=1000000000 height=1000000000
+        ...     repeat step-x=100 step-y=100 { (pattern)fill value=200 width=10 height=50 }
+        ... ''')
+        >>> counts = plate.histogram()
+        >>> int(counts[200]), int(counts.sum())
+        (50000000000000000, 1000000000000000000)
+
+        What repeats is counted by one cell, as often as it is there, and the rest is computed. Where that takes more than `effort`
+        samples, `CostRefused` is raised; None computes whatever it takes. Counting is a job of its own, which takes the memory of
+        the surface once more.
+        """
+        import numpy as np
+
+        pixels, known, counts = self._native().histogram(window(region, self._shape), effort)
+        if counts is None:
+            raise CostRefused(
+                f"{known} of {pixels} samples are counted after {effort} were computed; give a smaller region, or effort=None to compute "
+                "whatever it takes",
+                effort or 0,
+            )
+        return np.array(counts, dtype=np.int64 if pixels < 1 << 63 else object)
+
+    def why(self, row: int, column: int) -> Explanation:
+        """Why a sample is what it is: the nodes that it is made of, and the one that decides. It prints what `relief why` prints.
+
+        >>> import relief_surfaces as relief
+        >>> plate = relief.parse('''
+        ... relief version=1
+        ... canvas width=100 height=100
+        ... compose {
+        ...     (base)fill value=7
+        ...     (max)disc diameter=10 value=200 x=20 y=30
+        ... }''')
+        >>> why = plate.why(35, 25)
+        >>> why.value, why.decides.kind, why.decides.line, why.decides.folded
+        (200, 'disc', 6, (7, 200))
+        >>> print(why)
+        <text>: the sample at 25, 35 is 200 of 255
+        compose 4:1        at 25, 35: 200
+          (base)fill 5:11  at 25, 35: 7; replaces 0 by 7
+          (max)disc 6:10   at 5, 5: 200; makes 200 of 7
+        <text>:6:10: disc decides
+
+        Negative numbers count from the end. A part tells the pixel of its canvas. That pixel is planned and computed as a job of its
+        own, by the processor.
+        """
+        return explanation(self._native().why(place(column, 1, self._shape), place(row, 0, self._shape)))
+
+    def diff(self, other: Surface, *, effort: int | None = DIFF_EFFORT) -> Difference:
+        """Where another surface differs from this one, and by how much. It is true where they differ, and prints what `relief diff` prints.
+
+        >>> import relief_surfaces as relief
+        >>> text = '''
+        ...     relief version=1
+        ...     parameter "gray" 200
+        ...     canvas width="2m" height="1.8m" pixel="1um"
+        ...     compose { (base)noise seed=1; (max)disc diameter=9 value=$gray x=20 y=30 }
+        ... '''
+        >>> one, other = relief.parse(text), relief.parse(text, set={"gray": 250})
+        >>> found = one.diff(other)
+        >>> bool(found), found.regions[0].region
+        (True, (slice(30, 39, None), slice(20, 29, None)))
+        >>> bool(one.diff(relief.parse(text)))
+        False
+
+        Nodes that are written alike are equal without being computed, however large the surfaces are. Only where the designs can differ
+        are samples of both computed, at most `effort` of each; what is left is counted in `not_compared`. Pictures of one name are
+        equal where their bytes are. Of surfaces of different shapes what both have is compared; parts have to be of one region.
+        Both are held at once within the memory of this surface, and computed by the processor.
+        """
+        if not isinstance(other, Surface):
+            raise OptionError("other", f"a surface is expected, {type(other).__name__} was given")
+        return difference(self._native().difference(other._native(), effort), (self._shape, other._shape))
 
     def plan(self) -> Plan:
         """How the surface is computed, and the memory that takes.

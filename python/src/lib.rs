@@ -3,6 +3,7 @@
 //! What people see is written in Python; here is what computes. Nothing computes while it holds the lock of the
 //! interpreter, and everything that takes long can be interrupted ([`watch`]).
 
+mod asked;
 mod design;
 mod devices;
 mod errors;

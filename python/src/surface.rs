@@ -15,7 +15,7 @@ use relief_engine::{
 use crate::design::{Means, Opened, rectangle};
 use crate::errors::Failure;
 use crate::export::{self, Export};
-use crate::{plan, watch};
+use crate::{asked, plan, watch};
 
 /// A window: x, y, width and height.
 type Window = (i64, i64, u64, u64);
@@ -371,6 +371,72 @@ impl Surface {
         let rect = Self::rect(py, window)?;
         let bounds = py.detach(|| self.renderer.bounds(rect));
         bounds.map_err(|error| Failure::Engine(error).raised(py))
+    }
+
+    /// The nodes that the sample in a column and a row is made of.
+    fn why<'py>(&self, py: Python<'py>, x: i64, y: i64) -> PyResult<Bound<'py, PyDict>> {
+        let region = self.renderer.plan().region();
+        let place = Self::rect(py, (x, y, 1, 1))?.translated(region.x(), region.y());
+        let (opened, means) = (&self.opened, &self.means);
+        let story = watch::run(py, None, |cancel, _| {
+            asked::why(opened, means, (place.x(), place.y()), cancel)
+        })?;
+        asked::told_why(py, opened, &story.map_err(|failure| failure.raised(py))?)
+    }
+
+    /// How often each sample stands in a window: of all pixels, of those that are known, and each count, where all are known.
+    #[pyo3(signature = (window, effort))]
+    fn histogram(
+        &self,
+        py: Python<'_>,
+        window: Window,
+        effort: Option<u64>,
+    ) -> PyResult<(u128, u128, Option<Vec<u128>>)> {
+        let region = self.renderer.plan().region();
+        let window = Self::rect(py, window)?.translated(region.x(), region.y());
+        let counts = watch::run(py, None, |cancel, _| {
+            asked::counts(
+                &self.opened,
+                &self.means,
+                window,
+                effort.unwrap_or(u64::MAX),
+                cancel,
+            )
+        })?;
+        let counts = counts.map_err(|failure| failure.raised(py))?;
+        let all = counts.is_exact().then(|| counts.least().to_vec());
+        Ok((counts.pixels(), counts.known(), all))
+    }
+
+    /// Where another surface differs from this one. Parts are of the same region.
+    fn difference<'py>(
+        &self,
+        py: Python<'py>,
+        other: &Bound<'py, Self>,
+        effort: Option<u64>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let other = other.get();
+        let (region, there) = (self.renderer.plan().region(), other.renderer.plan().region());
+        if (self.region.is_some() || other.region.is_some()) && region != there {
+            let problem = format!(
+                "parts of one region are compared; this one has {} × {} pixels at {}, {} of its canvas, the other {} × {} at {}, {}",
+                region.width(),
+                region.height(),
+                region.x(),
+                region.y(),
+                there.width(),
+                there.height(),
+                there.x(),
+                there.y(),
+            );
+            return Err(Failure::Option("other", problem).raised(py));
+        }
+        let difference = watch::run(py, None, |cancel, _| {
+            let both = (&*self.opened, &*other.opened);
+            asked::difference(both, &self.means, region, effort.unwrap_or(u64::MAX), cancel)
+        })?;
+        let difference = difference.map_err(|failure| failure.raised(py))?;
+        asked::told_difference(py, &difference, region)
     }
 
     /// Computes all samples into a file, or a part of them.

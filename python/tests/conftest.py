@@ -77,6 +77,22 @@ def here(monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
+@pytest.fixture
+def program() -> str:
+    """The command line, where its tests have built it: RELIEF names it."""
+    found = os.environ.get("RELIEF")
+    if not found:
+        pytest.skip("RELIEF names no program")
+    return found
+
+
+def is_there(module: str) -> bool:
+    """Whether a module is installed; it has to be where RELIEF_REQUIRE_PYTHON=1 is set."""
+    import importlib.util
+
+    return bool(os.environ.get("RELIEF_REQUIRE_PYTHON")) or importlib.util.find_spec(module) is not None
+
+
 def requires(module: str) -> Any:
     """A module that tests need; they are skipped without it, unless RELIEF_REQUIRE_PYTHON=1 makes that a failure."""
     if os.environ.get("RELIEF_REQUIRE_PYTHON"):

@@ -33,7 +33,7 @@ def test_a_dask_array_is_the_surface(noise8: Any) -> None:
 def test_equal_surfaces_have_one_name(tmp_path: Path) -> None:
     requires("dask.array")
     (tmp_path / "a.kdl").write_text(NOISE8)
-    one, other = relief.parse(NOISE8, threads=1), relief.open(tmp_path / "a.kdl", memory="9MiB", threads=2)
+    one, other = relief.parse(NOISE8, threads=1), relief.open(tmp_path / "a.kdl", memory="64MiB", threads=2)
     assert one.dask(chunks=16).name == other.dask(chunks=16).name
     names = {
         one.dask(chunks=16).name,
@@ -168,10 +168,29 @@ def test_four_processes_of_which_one_is_killed_write_what_one_writes(tmp_path: P
     assert files(path) == files(whole)
 
 
-def test_parts_by_the_command_line_and_by_python_make_one_file(tmp_path: Path) -> None:
-    program = os.environ.get("RELIEF")
-    if not program:
-        pytest.skip("RELIEF names no program")
+@pytest.mark.parametrize("name", ["a.zarr", "a.tif"])
+def test_four_jobs_of_the_command_line_of_which_one_is_killed(tmp_path: Path, program: str, name: str) -> None:
+    design = tmp_path / "a.kdl"
+    design.write_text(LARGE)
+    whole, path = tmp_path / f"whole-{name}", tmp_path / name
+    relief.open(design).render(whole, tile=(64, 64))
+
+    def job(part: int, *more: str) -> subprocess.Popen[str]:
+        command = [program, "render", str(design), "--file-tile", "64x64", "-o", str(path), "--part", f"{part}/4", *more]
+        return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+
+    killed = job(1, "--json-progress", "--threads", "1")
+    assert killed.stderr is not None
+    assert killed.stderr.readline()
+    killed.kill()
+    killed.communicate(timeout=60)
+    jobs = [job(part, "--quiet", "--threads", "1") for part in range(4)]
+    ends = [one.communicate(timeout=300) for one in jobs]
+    assert [one.returncode for one in jobs] == [0] * 4, ends
+    assert files(path) == files(whole)
+
+
+def test_parts_by_the_command_line_and_by_python_make_one_file(tmp_path: Path, program: str) -> None:
     design = tmp_path / "a.kdl"
     design.write_text(NOISE8)
     whole, path = tmp_path / "whole.zarr", tmp_path / "a.zarr"

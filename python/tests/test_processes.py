@@ -58,6 +58,42 @@ def test_the_interpreter_is_free_while_samples_are_computed() -> None:
     assert not thread.is_alive() and len(raised) == 1
 
 
+FREE = """
+import os, sys, threading
+import relief_surfaces as relief
+
+# Nobody is made to give the interpreter up but by blocking, or by releasing it.
+sys.setswitchinterval(1000)
+text = "relief version=1\\ncanvas width=1000000 height=1000000\\nmedian radius=16 { (source)noise seed=1 }"
+surface = relief.parse(text, threads=1)
+calls = [
+    lambda: surface[:5_000],
+    lambda: surface[:5_000:2],
+    lambda: surface.stats(effort=None),
+    lambda: surface.histogram(effort=None),
+    lambda: surface.level(12, effort=None)[...],
+]
+for call in calls:
+    begun = threading.Event()
+
+    def compute():
+        begun.set()
+        call()
+
+    threading.Thread(target=compute, daemon=True).start()
+    begun.wait()
+    print("free", flush=True)
+os._exit(0)
+"""
+
+
+@pytest.mark.skipif((relief._surface._physical() or 0) < 8 << 30, reason="memory for 5 GB that are never written")
+def test_no_call_holds_the_interpreter_while_it_computes() -> None:
+    """A thread goes on only when the one that computes, for much longer than the test may take, has released the interpreter."""
+    done = subprocess.run([sys.executable, "-c", FREE], stdout=subprocess.PIPE, text=True, timeout=60, check=True)
+    assert done.stdout == "free\n" * 5
+
+
 INTERRUPTED = """
 import sys
 import relief_surfaces as relief
@@ -86,8 +122,11 @@ except KeyboardInterrupt:
         "surface.render(sys.argv[1], format='raw', progress=tell)",
         "print('computing', flush=True); surface.crop((slice(0, 20_000), slice(None))).render()",
         "print('computing', flush=True); surface.stats(effort=None)",
+        "print('computing', flush=True); surface.histogram(effort=None)",
+        "print('computing', flush=True); relief.parse("
+        "'relief version=1\\ncanvas width=1000000 height=1000000\\nequalise { (source)noise seed=1 }')",
     ],
-    ids=["file", "array", "stats"],
+    ids=["file", "array", "stats", "histogram", "preparation"],
 )
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 def test_ctrl_c_interrupts(call: str, tmp_path: Path) -> None:

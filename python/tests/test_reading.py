@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -109,6 +110,14 @@ def test_it_is_an_array(noise8: Any, noise16: Any) -> None:
         assert np.asarray(surface, dtype=float).dtype == float
         with pytest.raises(ValueError):
             np.array(surface, copy=False)
+
+
+def test_levels_and_parts_are_arrays_of_other_libraries_as_well(noise16: Any) -> None:
+    surface, whole = noise16
+    part = surface.crop(np.s_[3:, 5:])
+    assert part.__dlpack_device__() == (1, 0)
+    np.testing.assert_array_equal(np.from_dlpack(part), whole[3:, 5:])
+    np.testing.assert_array_equal(np.from_dlpack(surface.level(0)), whole)
 
 
 def test_arithmetic_with_a_surface_is_refused(noise8: Any) -> None:
@@ -218,6 +227,20 @@ def test_files_by_name_may_be_bytes() -> None:
     """
     surface = relief.parse(text, {"rows.csv": b"gray\n7\n8\n9\n"})
     np.testing.assert_array_equal(surface[0, ::10], [7, 8, 9])
+
+
+def test_a_file_with_values_memory_and_a_device(tmp_path: Path) -> None:
+    file = tmp_path / "a.kdl"
+    file.write_text('relief version=1\nparameter "gray" 7\ncanvas width=4000 height=3000\nfill value=$gray')
+    with relief.open(file, set={"gray": 9}, memory="16MiB", threads=1, device="cpu") as surface:
+        assert (surface[:3, 5:9] == 9).all()
+        plan = surface.plan()
+        assert plan.peak <= 16 << 20 and plan.threads == 1 and plan.as_dict()["devices"] is None
+    with pytest.raises(relief.MemoryRefused):
+        relief.open(file, memory="1KiB")
+    # A device that is not there is refused, not replaced.
+    with pytest.raises(relief.OptionError):
+        relief.open(file, device="vulkan:99")
 
 
 def test_parameters() -> None:

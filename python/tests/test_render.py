@@ -77,6 +77,19 @@ def test_a_bar_is_moved_to_its_end(noise8: Any) -> None:
         noise8[0].render(progress=7)
 
 
+def test_true_shows_a_bar_of_tqdm(noise8: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    requires("tqdm")
+    noise8[0].render(progress=True)
+    assert "100%" in capsys.readouterr().err
+
+
+def test_progress_of_the_preparation() -> None:
+    told: list[tuple[int, int]] = []
+    text = "relief version=1\ncanvas width=300 height=200\nequalise { (source)noise seed=1 }"
+    relief.parse(text, progress=lambda done, total: told.append((done, total)))
+    assert told == sorted(told) and told[-1] == (300 * 200, 300 * 200)
+
+
 def test_what_progress_raises_ends_the_job_and_leaves_no_file(noise8: Any, tmp_path: Path) -> None:
     class Enough(Exception):
         pass
