@@ -306,6 +306,7 @@ impl Decoder for Bmp {
         placed.then_some(Needs {
             open: 0,
             reading: self.info.memory,
+            parts: None,
         })
     }
 

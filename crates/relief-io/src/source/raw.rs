@@ -97,6 +97,7 @@ impl Decoder for Headerless {
         Some(Needs {
             open: 0,
             reading: self.info.memory,
+            parts: None,
         })
     }
 
