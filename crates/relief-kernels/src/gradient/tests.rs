@@ -148,6 +148,14 @@ fn shifted(n: u128) -> (u128, u128) {
     (n >> 80, n << 48)
 }
 
+#[test]
+fn angles_of_the_table_are_the_nearest() {
+    for k in 0..=4_096_u32 {
+        let exact = (f64::from(k) / 4_096.0).atan() / std::f64::consts::TAU * 4_294_967_296.0;
+        assert_eq!(super::angle::within_eighth(k << 14), exact.round() as u32, "{k}");
+    }
+}
+
 /// The gradients that designs have without stops, by hand.
 #[test]
 fn a_line_is_divided_evenly() {
