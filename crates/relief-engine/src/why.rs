@@ -15,6 +15,9 @@ use crate::source::ImageSource;
 /// The most nodes that one sample is told of: a design may use one node along very many ways.
 const MOST: usize = 1_024;
 
+/// Columns and rows of what is planned around a pixel: a power of 2.
+const AROUND: u64 = 64;
+
 /// A sample and the nodes that it is made of.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -65,7 +68,7 @@ pub struct ExplainedNode {
     pub replaced: usize,
 }
 
-/// Explains the sample at column `x` and row `y` of the canvas. Plans a job of its own for that pixel, on the CPU, with the memory
+/// Explains the sample at column `x` and row `y` of the canvas. Plans a job of its own for the pixels near that one, on the CPU, with the memory
 /// and threads of `options`; what must be known of whole sources is computed for it.
 ///
 /// ```
@@ -99,7 +102,11 @@ pub fn explain(
     if !Rect::sized(design.canvas().width, design.canvas().height).contains(&pixel) {
         return Err(beyond());
     }
-    let mut options = options.clone().region(pixel).devices(Vec::new());
+    // Tiles are no larger than what is planned, and what must be known of whole sources is computed by them.
+    let around = Rect::sized(AROUND, AROUND)
+        .translated(x & !(AROUND - 1).cast_signed(), y & !(AROUND - 1).cast_signed());
+    let around = around.intersection(&Rect::sized(design.canvas().width, design.canvas().height));
+    let mut options = options.clone().region(around).devices(Vec::new());
     options.probed = true;
     let plan = Plan::new(design, images, &options)?;
     let renderer = Renderer::new(plan, images, cancel)?;
