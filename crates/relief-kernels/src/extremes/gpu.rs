@@ -183,13 +183,13 @@ pub(crate) fn disc(
             (1 << level) % per_word(block.bits),
         );
         gpu.launch(
-            "extremes: double",
+            "extremes: twice",
             &(block.bits, extreme, samples),
             &[
                 Operand::read("windows", from),
                 Operand::write("longer windows", to),
             ],
-            || on_client!(gpu, client => double_on(client, block, from, to, extreme, words, samples)),
+            || on_client!(gpu, client => twice_on(client, block, from, to, extreme, words, samples)),
         )?;
     }
     let size = levels.first().map_or(0, Buffer::words) as u32;
@@ -202,7 +202,7 @@ pub(crate) fn disc(
 }
 
 #[allow(unsafe_code)]
-fn double_on<R: Runtime>(
+fn twice_on<R: Runtime>(
     client: &ComputeClient<R>,
     block: &Block,
     from: &Buffer,
@@ -214,7 +214,7 @@ fn double_on<R: Runtime>(
     let (x, y) = (block.pitch.div_ceil(CUBE.0), block.rows.div_ceil(CUBE.1));
     // SAFETY: words and rows are compared with those of the block, whose size both have; what is read further on is limited to the row.
     unsafe {
-        double::launch_unchecked::<R>(
+        twice::launch_unchecked::<R>(
             client,
             CubeCount::Static(x, y, 1),
             CubeDim::new_2d(CUBE.0, CUBE.1),
@@ -406,10 +406,10 @@ fn short(
     found
 }
 
-/// Windows twice as long: the other half lies `words` words and `samples` samples further on.
+/// Windows twice as long (the name of a kernel is one of C++, which has a `double`): the other half lies `words` words and `samples` samples further on.
 #[cube(launch_unchecked)]
 #[allow(clippy::too_many_arguments)]
-fn double(
+fn twice(
     from: &Array<u32>,
     to: &mut Array<u32>,
     pitch: u32,
