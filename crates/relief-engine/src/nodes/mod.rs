@@ -131,5 +131,5 @@ kinds! {
     threshold::Threshold,
     turn::Turn;
     // Words that draw.
-    drawing::Drawing of Rectangle, Ellipse, Polygon, Line, Path, Marks, Svg, Gds, Text,
+    drawing::Drawing of Rectangle, Ellipse, Polygon, Line, Path, Marks, Svg, Gds, Dxf, Text,
 }
