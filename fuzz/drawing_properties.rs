@@ -6,7 +6,7 @@ mod support;
 
 use relief_kernels::mesh::{Index, cpu};
 use relief_raster::{Rect, ViewMut};
-use relief_vector::{Drawing, Limits, Pixel, gds, mesh, svg, text};
+use relief_vector::{Drawing, Limits, Pixel, Rule, Stroke, dxf, gds, mesh, svg, text};
 
 const LIMITS: Limits = Limits {
     bytes: 1 << 20,
@@ -46,6 +46,31 @@ pub(crate) fn gds(bytes: &[u8]) {
     if let Ok(layout) = library.draw(&options) {
         within(&layout.drawing);
         let _ = layout.drawing.period(&LIMITS);
+    }
+}
+
+/// A drawing is drawn within its limits, filled and as lines, or refused.
+pub(crate) fn dxf(bytes: &[u8]) {
+    let Ok(document) = dxf::Document::read(bytes, LIMITS) else {
+        return;
+    };
+    let Some(pixel) = Pixel::metres(1, 1_000) else {
+        return;
+    };
+    for stroke in [None, Some(Stroke::solid(1.5))] {
+        let options = dxf::Options {
+            pixel,
+            unit: Some(0.001),
+            origin: dxf::Origin::Box,
+            layers: None,
+            value: 65_535,
+            stroke,
+            rule: Rule::EvenOdd,
+        };
+        if let Ok(layout) = document.draw(&options) {
+            within(&layout.drawing);
+            let _ = layout.drawing.period(&LIMITS);
+        }
     }
 }
 

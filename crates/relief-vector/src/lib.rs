@@ -1,4 +1,4 @@
-//! Drawings: outlines of exact points, from SVG, GDSII and simple shapes.
+//! Drawings: outlines of exact points, from SVG, GDSII, DXF and simple shapes.
 //!
 //! A [`Drawing`] holds cells. A cell holds elements, which are closed outlines under a fill rule with a value, and placements of
 //! other cells, which may be arrays. Points are whole multiples of 1/(256·Q) px and placements are exact, so that a copy lies
@@ -19,6 +19,7 @@
 //! ```
 
 mod drawing;
+pub mod dxf;
 mod flatten;
 pub mod gds;
 mod length;

@@ -79,7 +79,7 @@ pub enum Error {
     Far(f64, f64),
     /// A point is much higher than what samples stand for.
     #[error("a height of {0} lies too far beyond those that samples stand for")]
-    High(f64),
+    High(f32),
 }
 
 /// Triangles between points, in the unit of the file, z up.
@@ -187,7 +187,7 @@ impl Mesh {
                 return Err(Error::Far(across, down));
             }
             if !(height.abs() <= MAX_HEIGHT) {
-                return Err(Error::High(z));
+                return Err(Error::High(z as f32));
             }
             Ok([nearest(x), nearest(y), nearest(height)])
         };
@@ -511,7 +511,7 @@ mod tests {
         let places: Vec<[i64; 2]> = solid.points().iter().map(|&[x, y, _]| [x, y]).collect();
         assert_eq!(places, [[384, 1_920], [3_456, 1_920], [384, 0], [3_456, 0]]);
         assert_eq!(solid.points()[1][2], 255 * 65_536 / 4);
-        assert_eq!((solid.pixels(), solid.greatest()), (Some((1, 0, 13, 7)), 255));
+        assert_eq!((solid.pixels(), solid.greatest()), (Some((1, 0, 14, 8)), 255));
         assert_eq!(solid.reach(), Some((3_456, 1_920)));
         let far = View { scale: 1e9, ..view };
         assert!(matches!(mesh.seen(&far), Err(Error::Far(..))));

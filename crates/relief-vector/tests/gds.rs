@@ -1,6 +1,7 @@
 //! Layouts written by gdstk, against what KLayout says of them (`gds/make.py`), and files that are none.
 #![allow(clippy::unwrap_used, reason = "a test fails by a panic")]
 
+mod dxf;
 mod stl;
 mod support;
 

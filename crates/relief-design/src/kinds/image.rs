@@ -455,7 +455,10 @@ fn array(values: &Values, checker: &mut Checker<'_>) -> Option<Option<Arc<str>>>
     if text.split('/').all(is_name) {
         return Some(Some(text.into()));
     }
-    let problem = Problem::new("E402", "`array` is a path within the group, of names and strokes");
+    let problem = Problem::new(
+        "E402",
+        "`array` is a path within the group: names with slashes between them",
+    );
     checker.note(
         problem
             .label(span, "no such path")

@@ -170,10 +170,13 @@ impl NodeKind for Mesh {
             Err(error) => {
                 let problem = refused(format!("{}: {error}", crate::visible(path)));
                 checker.note(problem.help(format!(
-                    "its numbers are taken as {unit}: it has {} × {} × {} {unit}, and begins at ({left}, {front}, {lowest})",
-                    right - left,
-                    back - front,
-                    highest - lowest
+                    "its numbers are taken as {unit}: it has {} × {} × {} {unit}, and begins at ({}, {}, {})",
+                    (right - left) as f32,
+                    (back - front) as f32,
+                    (highest - lowest) as f32,
+                    left as f32,
+                    front as f32,
+                    lowest as f32
                 )));
                 return None;
             }

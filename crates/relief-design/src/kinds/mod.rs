@@ -15,6 +15,7 @@ mod distance;
 mod dither;
 mod doubts;
 mod drawing;
+mod dxf;
 mod edge;
 mod ellipse;
 mod equalise;
@@ -523,6 +524,7 @@ kinds! {
     marks::Marks,
     svg::Svg,
     gds::Gds,
+    dxf::Dxf,
     text::Text,
     mesh::Mesh,
     noise::Noise,

@@ -1320,6 +1320,7 @@ fn drawn_child(node: &str) -> (Placed, Option<Pixels>) {
     let drawn = match &design.node(child.node).kind {
         Kind::Svg(kind) => kind.drawn.clone(),
         Kind::Gds(kind) => kind.drawn.clone(),
+        Kind::Dxf(kind) => kind.drawn.clone(),
         Kind::Text(kind) => kind.drawn.clone(),
         other => panic!("{} is of no file", other.name()),
     };
@@ -1380,6 +1381,22 @@ fn layouts_lie_by_their_datum_or_their_box() {
     assert_eq!(drawn_child(crosses).1, Some((0, 0, 2_150, 1_800)));
     let lens = "gds \"mask.gds\" cell=\"LENS\" value=255 origin=\"box\"";
     assert_eq!(drawn_child(lens), ((0, 0, 42, 42), Some((0, 0, 42, 42))));
+}
+
+#[test]
+fn dxf_drawings_lie_by_their_box_or_their_datum_in_their_unit() {
+    // The outline begins 200 µm right of and above the origin, and has 4 400 × 3 200 µm.
+    let boxed = drawn_child("dxf \"sheet.dxf\" value=255");
+    assert_eq!(boxed, ((0, 0, 4_400, 3_200), Some((0, 0, 4_400, 3_200))));
+    let stroked = drawn_child("dxf \"sheet.dxf\" value=255 stroke=100 layer=\"cut\"");
+    assert_eq!(stroked, ((0, 0, 4_500, 3_300), Some((0, 0, 4_500, 3_300))));
+    let datum = "dxf \"sheet.dxf\" value=255 origin=\"datum\" width=4800 height=3600";
+    assert_eq!(
+        drawn_child(datum),
+        ((0, 0, 4_800, 3_600), Some((200, 200, 4_600, 3_400)))
+    );
+    let metric = drawn_child("dxf \"sheet.dxf\" value=255 unit=\"cm\"");
+    assert_eq!(metric.0, (0, 0, 44_000, 32_000));
 }
 
 #[test]

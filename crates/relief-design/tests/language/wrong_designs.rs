@@ -14,7 +14,7 @@ use relief_raster::Depth;
 use crate::files;
 
 /// Drawings in which something is wrong.
-const DRAWINGS: [(&str, &str); 9] = [
+const DRAWINGS: [(&str, &str); 11] = [
     (
         "text.svg",
         "<svg xmlns='http://www.w3.org/2000/svg' width='40' height='30'>\n  <text>a</text>\n  <rect width='9' height='9' fill='#fff'/>\n</svg>",
@@ -26,6 +26,11 @@ const DRAWINGS: [(&str, &str); 9] = [
     ("html.svg", "<html/>"),
     ("broken.svg", "<svg xmlns='http://www.w3.org/2000/svg'>\n<g>"),
     ("text.gds", "no layout"),
+    ("text.dxf", "no drawing\nat all\n"),
+    (
+        "unitless.dxf",
+        "0\nSECTION\n2\nENTITIES\n0\nCIRCLE\n40\n3\n0\nENDSEC\n0\nEOF\n",
+    ),
     ("words.stl", "solid a\nfacet normal 0 0 1\nouter ring\n"),
     ("open.stl", "solid a\nfacet normal 0 0 1\nouter loop\nvertex 0 0"),
     ("short.stl", "no mesh"),
@@ -48,7 +53,7 @@ impl ImageSource for Folder {
         match path {
             "sizes.csv" => Ok(b"size\n30\n40\n".to_vec()),
             "labels.csv" => Ok(b"picture\nlogo.png\n".to_vec()),
-            "missing.svg" | "missing.stl" => Err(format!("{path} does not exist")),
+            "missing.svg" | "missing.stl" | "missing.dxf" => Err(format!("{path} does not exist")),
             "text.ttf" => Ok(b"no font".to_vec()),
             _ => {
                 let drawn = DRAWINGS.iter().find(|(name, _)| *name == path);

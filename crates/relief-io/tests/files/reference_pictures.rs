@@ -76,6 +76,7 @@ impl ImageSource for Examples {
         let bytes: &[u8] = match path.rsplit_once('.') {
             Some((_, "svg")) => include_bytes!("../../../../examples/plate/logo.svg"),
             Some((_, "gds")) => include_bytes!("../../../../examples/mask/mask.gds"),
+            Some((_, "dxf")) => include_bytes!("../../../relief-engine/tests/golden/sheet.dxf"),
             Some((_, "stl")) => include_bytes!("../../../relief-engine/tests/golden/coin.stl"),
             Some((_, "ttf")) => include_bytes!("../../../../examples/plate/FredokaOne-Regular.ttf"),
             _ => return Err(format!("{path} does not exist")),

@@ -1,0 +1,768 @@
+//! A document as a drawing.
+
+use std::collections::HashMap;
+
+use kurbo::{Affine, Arc, BezPath, Point, Shape as _, Vec2};
+
+use super::Error;
+use super::document::{Document, Entity, INHERITED, Insert, Shape};
+use crate::drawing::{Cell, Drawing, Lattice, Placement, spread};
+use crate::flatten::nearest;
+use crate::limits::{Limits, Refused};
+use crate::shapes::{arc_tolerance, ellipse_within};
+use crate::sketch::Sketch;
+use crate::{Pixel, Rule, Stroke};
+
+/// Where the drawing lies in the raster. Its y points up, that of a raster down.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// The origin of the file is the bottom-left corner of a raster of this height in pixels.
+    Datum {
+        /// The height.
+        height: u64,
+    },
+    /// The top-left of the box over all layers that are neither frozen nor off is that of the raster.
+    Box,
+}
+
+/// How a document is drawn.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The side of a pixel.
+    pub pixel: Pixel,
+    /// The metres of the unit of the file; none for the one that it says.
+    pub unit: Option<f64>,
+    /// Where it lies.
+    pub origin: Origin,
+    /// The names of the layers that are drawn, in any letters; none for all that are neither frozen nor off.
+    pub layers: Option<Vec<String>>,
+    /// The gray of all elements, of 65 535.
+    pub value: u16,
+    /// The look of lines along all curves, in pixels. Without one the inside of closed curves is drawn.
+    pub stroke: Option<Stroke>,
+    /// Which places the closed curves of a block cover together.
+    pub rule: Rule,
+}
+
+/// Something that is not drawn.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Warning {
+    /// The line of the file, counted from 1.
+    pub line: u64,
+    /// What is not drawn.
+    pub what: String,
+}
+
+impl std::fmt::Display for Warning {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}: {} is not drawn", self.line, self.what)
+    }
+}
+
+/// A drawn document.
+#[derive(Debug)]
+pub struct Layout {
+    /// The outlines.
+    pub drawing: Drawing,
+    /// Columns and rows of the box over all layers that are neither frozen nor off.
+    pub size: Option<(u64, u64)>,
+    /// How many columns right of the origin of the file and rows above it the drawing reaches.
+    pub reach: Option<(u64, u64)>,
+    /// What is not drawn, the first of it.
+    pub warnings: Vec<Warning>,
+    /// How many things more are not drawn.
+    pub more: u64,
+}
+
+/// 1/(256·Q) px: the measure of where blocks lie.
+const FINER: i64 = 1 << 16;
+
+/// The farthest place of a block, in pixels.
+const MAX_PLACE: f64 = (1_u64 << 34) as f64;
+
+/// The most warnings that are kept.
+const MAX_WARNINGS: usize = 64;
+
+/// Ends of curves that lie so near, in pixels, are one.
+const NEAR: f64 = 1.0 / 16.0;
+
+/// Ends that are looked at to find the nearest one.
+const MAX_ENDS: usize = 64;
+
+/// Columns of a matrix: a point (x, y) goes to (a·x + c·y, b·x + d·y).
+type Linear = [f64; 4];
+
+impl Document {
+    /// Draws the document.
+    ///
+    /// # Errors
+    /// Where it has no unit, a block is missing or contains itself, or it is too large.
+    pub fn draw(&self, options: &Options) -> Result<Layout, Error> {
+        let unit = options.unit.or(self.unit).ok_or(Error::NoUnit)?;
+        let scale = unit * options.pixel.per_metre();
+        let wanted = |number: u32| match &options.layers {
+            Some(names) => {
+                let layer = &self.layers[number as usize];
+                names.iter().any(|name| name.to_uppercase() == *layer)
+            }
+            None => !self.hidden.contains(&number),
+        };
+        let mut drawer = Drawer {
+            document: self,
+            options,
+            wanted: (0..self.layers.len() as u32).map(wanted).collect(),
+            known: HashMap::new(),
+            boxes: Vec::new(),
+            open: vec![false; self.blocks.len()],
+            items: 0,
+            drawing: Drawing {
+                denominator: FINER as u32,
+                points: Vec::new(),
+                ends: Vec::new(),
+                cells: Vec::new(),
+            },
+            warnings: Vec::new(),
+            more: 0,
+        };
+        let root = self.blocks.len() as u32 - 1;
+        let number = drawer.block(root, [scale, 0.0, 0.0, -scale], INHERITED, 0)?;
+        let whole = drawer.boxes[number as usize];
+        let unit = 256 * FINER;
+        let origin = match (options.origin, whole) {
+            (Origin::Datum { height }, _) => {
+                let down = i64::try_from(height).ok().and_then(|rows| rows.checked_mul(unit));
+                (
+                    0,
+                    down.filter(|down| *down < 1 << 60)
+                        .ok_or(Refused::Far(0.0, height as f64))?,
+                )
+            }
+            (Origin::Box, Some(b)) => (-b.0, -b.1),
+            (Origin::Box, None) => (0, 0),
+        };
+        let pixels =
+            |n: i64| u64::try_from(n.div_euclid(unit) + i64::from(n.rem_euclid(unit) > 0)).unwrap_or(0);
+        let mut drawing = drawer.drawing;
+        drawing.cells.push(Cell {
+            elements: Vec::new(),
+            placements: vec![Placement {
+                cell: number,
+                lattice: Lattice::single(origin),
+            }],
+        });
+        Ok(Layout {
+            drawing,
+            size: whole.map(|b| (pixels(b.2 - b.0), pixels(b.3 - b.1))),
+            reach: whole.map(|b| (pixels(b.2), pixels(-b.1))),
+            warnings: drawer.warnings,
+            more: drawer.more,
+        })
+    }
+}
+
+/// Turned by so many degrees against the clock; quarter turns are exact.
+fn turn(angle: f64) -> (f64, f64) {
+    match angle.rem_euclid(360.0) {
+        0.0 => (0.0, 1.0),
+        90.0 => (1.0, 0.0),
+        180.0 => (0.0, -1.0),
+        270.0 => (-1.0, 0.0),
+        angle => libm::sincos(angle.to_radians()),
+    }
+}
+
+fn product(outer: Linear, inner: Linear) -> Linear {
+    let [a, b, c, d] = outer;
+    let [e, f, g, h] = inner;
+    // Adding 0 makes one of both zeros.
+    [
+        a * e + c * f + 0.0,
+        b * e + d * f + 0.0,
+        a * g + c * h + 0.0,
+        b * g + d * h + 0.0,
+    ]
+}
+
+fn apply(linear: Linear, (x, y): (f64, f64)) -> (f64, f64) {
+    let [a, b, c, d] = linear;
+    (a * x + c * y, b * x + d * y)
+}
+
+/// The matrix by which what is seen from below lies above.
+fn seen(mirrored: bool) -> Linear {
+    [if mirrored { -1.0 } else { 1.0 }, 0.0, 0.0, 1.0]
+}
+
+/// A place in pixels in 1/(256·Q) px.
+fn placed((x, y): (f64, f64)) -> Result<(i64, i64), Error> {
+    let near = |v: f64| v.abs() <= MAX_PLACE;
+    if !(near(x) && near(y)) {
+        return Err(Refused::Far(x, y).into());
+    }
+    let unit = (256 * FINER) as f64;
+    Ok((nearest(x * unit), nearest(y * unit)))
+}
+
+struct Drawer<'a> {
+    document: &'a Document,
+    options: &'a Options,
+    /// Whether each layer is drawn.
+    wanted: Vec<bool>,
+    /// A cell of the drawing for each block, matrix and whether the layer of its insert is drawn, and hidden.
+    known: HashMap<(u32, [u64; 4], (bool, bool)), u32>,
+    boxes: Vec<Option<(i64, i64, i64, i64)>>,
+    /// Blocks that are being drawn.
+    open: Vec<bool>,
+    items: u64,
+    drawing: Drawing,
+    warnings: Vec<Warning>,
+    more: u64,
+}
+
+impl Drawer<'_> {
+    fn warn(&mut self, line: u64, what: &str) {
+        if self.warnings.len() < MAX_WARNINGS {
+            self.warnings.push(Warning {
+                line,
+                what: what.to_owned(),
+            });
+        } else {
+            self.more += 1;
+        }
+    }
+
+    fn count(&mut self) -> Result<(), Error> {
+        self.items += 1;
+        let limit = self.document.limits.items;
+        if self.items > limit {
+            Err(Refused::Items(limit).into())
+        } else {
+            Ok(())
+        }
+    }
+
+    /// The layer of an entity in a block that is inserted on the layer `inherited`.
+    fn is_drawn(&self, layer: u32, inherited: u32) -> bool {
+        self.wanted[if layer == INHERITED { inherited } else { layer } as usize]
+    }
+
+    /// The number of the cell that draws a block with a matrix.
+    fn block(&mut self, number: u32, linear: Linear, inherited: u32, depth: u32) -> Result<u32, Error> {
+        let document = self.document;
+        let inherits = (
+            self.wanted[inherited as usize],
+            document.hidden.contains(&inherited),
+        );
+        let key = (number, linear.map(f64::to_bits), inherits);
+        if let Some(known) = self.known.get(&key) {
+            return Ok(*known);
+        }
+        let limits = document.limits;
+        if depth >= limits.depth {
+            return Err(Error::Depth(limits.depth));
+        }
+        self.open[number as usize] = true;
+        let block = &document.blocks[number as usize];
+        let mut curves = Curves::new(self.options, &document.corners, block.base, linear, limits);
+        let mut placements = Vec::new();
+        let mut own = None;
+        for entity in &block.entities {
+            let Entity { line, layer, .. } = *entity;
+            if let Shape::Insert(insert) = &entity.shape {
+                let layer = if layer == INHERITED { inherited } else { layer };
+                // What is frozen is not there, whatever lies in it.
+                if self.options.layers.is_none() && document.hidden.contains(&layer) {
+                    continue;
+                }
+                let placement = self.insert(insert, entity, block.base, linear, layer, depth)?;
+                let Some(placement) = placement else { continue };
+                if let Some(inner) = self.boxes[placement.cell as usize] {
+                    own = Some(union(own, spread(inner, &placement.lattice)));
+                }
+                placements.push(placement);
+                continue;
+            }
+            if !self.is_drawn(layer, inherited) {
+                let layer = if layer == INHERITED { inherited } else { layer };
+                // Layers that were not chosen count for the box, so that those of one file lie upon each other.
+                if !document.hidden.contains(&layer)
+                    && let Some(extent) = curves.extent(entity)
+                {
+                    own = Some(union(own, finer(extent)));
+                }
+                continue;
+            }
+            if let Shape::Other(what) = entity.shape {
+                self.warn(line, what);
+            } else {
+                curves.add(entity)?;
+            }
+        }
+        let Drawn { drawing, open } = curves.finish()?;
+        for line in open {
+            self.warn(line, "an open curve without a stroke");
+        }
+        let bounds = drawing.bounds();
+        let elements = self.append(drawing)?;
+        if let Some(bounds) = bounds {
+            own = Some(union(own, finer(bounds)));
+        }
+        if let Some((left, top, right, bottom)) = own {
+            let far = [left, top, right, bottom]
+                .iter()
+                .any(|v| v.unsigned_abs() > 1 << 60);
+            if far {
+                return Err(Refused::Far(left as f64, top as f64).into());
+            }
+        }
+        self.open[number as usize] = false;
+        let place = self.drawing.cells.len() as u32;
+        self.drawing.cells.push(Cell { elements, placements });
+        self.boxes.push(own);
+        self.count()?;
+        self.known.insert(key, place);
+        Ok(place)
+    }
+
+    /// Copies of a block within another one; nothing where they have no size.
+    fn insert(
+        &mut self,
+        insert: &Insert,
+        entity: &Entity,
+        base: (f64, f64),
+        linear: Linear,
+        layer: u32,
+        depth: u32,
+    ) -> Result<Option<Placement>, Error> {
+        let document = self.document;
+        let line = entity.line;
+        let Some(&inner) = document.names.get(&insert.name) else {
+            return Err(Error::NoBlock {
+                line,
+                name: insert.name.clone(),
+            });
+        };
+        if self.open[inner as usize] {
+            return Err(Error::Loop {
+                line,
+                name: insert.name.clone(),
+            });
+        }
+        if insert.scale.0 == 0.0 || insert.scale.1 == 0.0 {
+            return Ok(None);
+        }
+        let outer = product(linear, seen(entity.mirrored));
+        let (sin, cos) = turn(insert.angle);
+        let turned = product(outer, [cos, sin, -sin, cos]);
+        let own = product(turned, [insert.scale.0, 0.0, 0.0, insert.scale.1]);
+        let cell = self.block(inner, own, layer, depth + 1)?;
+        self.count()?;
+        // The base of the block it lies in is where that block is inserted.
+        let (x, y) = apply(outer, insert.at);
+        let (left, top) = apply(linear, base);
+        let mut lattice = Lattice::single(placed((x - left, y - top))?);
+        if insert.columns > 1 {
+            lattice.columns = insert.columns;
+            lattice.u = placed(apply(turned, (insert.spacing.0, 0.0)))?;
+        }
+        if insert.rows > 1 {
+            lattice.rows = insert.rows;
+            lattice.v = placed(apply(turned, (0.0, insert.spacing.1)))?;
+        }
+        // Copies upon each other are one.
+        if lattice.u == (0, 0) {
+            lattice.columns = 1;
+        }
+        if lattice.v == (0, 0) {
+            lattice.rows = 1;
+        }
+        Ok(Some(Placement { cell, lattice }))
+    }
+
+    /// Takes the outlines of a drawing of one cell, and gives its elements.
+    fn append(&mut self, one: Drawing) -> Result<Vec<crate::Element>, Error> {
+        let limits = self.document.limits;
+        if (self.drawing.points.len() + one.points.len()) as u64 > limits.points.min(1 << 31) {
+            return Err(Refused::Points(limits.points).into());
+        }
+        let (points, ends) = (self.drawing.points.len() as u32, self.drawing.ends.len() as u32);
+        self.drawing.points.extend(
+            one.points
+                .iter()
+                .map(|&(x, y)| (x.saturating_mul(FINER), y.saturating_mul(FINER))),
+        );
+        self.drawing.ends.extend(one.ends.iter().map(|end| end + points));
+        let mut elements = one.cells.into_iter().next_back().unwrap_or_default().elements;
+        for element in &mut elements {
+            self.count()?;
+            element.outlines = element.outlines.start + ends..element.outlines.end + ends;
+        }
+        Ok(elements)
+    }
+}
+
+/// 1/256 px in 1/(256·Q) px.
+fn finer((left, top, right, bottom): (i64, i64, i64, i64)) -> (i64, i64, i64, i64) {
+    let [left, top, right, bottom] = [left, top, right, bottom].map(|v| v.saturating_mul(FINER));
+    (left, top, right, bottom)
+}
+
+fn union(one: Option<(i64, i64, i64, i64)>, other: (i64, i64, i64, i64)) -> (i64, i64, i64, i64) {
+    let Some(one) = one else { return other };
+    (
+        one.0.min(other.0),
+        one.1.min(other.1),
+        one.2.max(other.2),
+        one.3.max(other.3),
+    )
+}
+
+/// The curves of a block, in pixels from where it is inserted.
+struct Curves<'a> {
+    options: &'a Options,
+    corners: &'a [(f64, f64, f64)],
+    base: (f64, f64),
+    linear: Linear,
+    sketch: Sketch,
+    /// All closed curves.
+    closed: BezPath,
+    /// Open ones, with the lines that they stand in.
+    open: Vec<Piece>,
+}
+
+/// What a block comes to.
+struct Drawn {
+    drawing: Drawing,
+    /// The lines of curves that cover nothing.
+    open: Vec<u64>,
+}
+
+struct Piece {
+    path: BezPath,
+    from: Point,
+    to: Point,
+    line: u64,
+}
+
+impl<'a> Curves<'a> {
+    fn new(
+        options: &'a Options,
+        corners: &'a [(f64, f64, f64)],
+        base: (f64, f64),
+        linear: Linear,
+        limits: Limits,
+    ) -> Self {
+        Self {
+            options,
+            corners,
+            base,
+            linear,
+            sketch: Sketch::new(limits),
+            closed: BezPath::new(),
+            open: Vec::new(),
+        }
+    }
+
+    /// From the places of the block to pixels.
+    fn transform(&self, mirrored: bool) -> Affine {
+        let [a, b, c, d] = product(self.linear, seen(mirrored));
+        let (left, top) = apply(self.linear, self.base);
+        Affine::new([a, b, c, d, -left, -top])
+    }
+
+    /// The curve of an entity, in pixels, and whether it is closed.
+    fn path(&self, entity: &Entity) -> (BezPath, bool) {
+        let transform = self.transform(entity.mirrored);
+        let tolerance = arc_tolerance(transform);
+        match &entity.shape {
+            Shape::Polyline { corners, closed, .. } => {
+                let path = polyline(&self.corners[corners.clone()], *closed, tolerance);
+                (transform * path, *closed)
+            }
+            Shape::Solid(corners) => (
+                transform * polyline(&self.corners[corners.clone()], true, tolerance),
+                true,
+            ),
+            Shape::Circle { centre, radius } => (
+                transform * ellipse_within(*centre, (*radius, *radius), tolerance),
+                true,
+            ),
+            Shape::Arc {
+                centre,
+                radius,
+                from,
+                to,
+            } => {
+                // Against the clock, all around where both are one.
+                let sweep = (to - from).rem_euclid(360.0);
+                let sweep = if sweep == 0.0 { 360.0 } else { sweep };
+                let radii = Vec2::new(*radius, *radius);
+                let path = arc(
+                    *centre,
+                    radii,
+                    0.0,
+                    from.to_radians(),
+                    sweep.to_radians(),
+                    tolerance,
+                );
+                (transform * path, false)
+            }
+            Shape::Ellipse {
+                centre,
+                major,
+                ratio,
+                from,
+                to,
+            } => {
+                // It has places of its own: seen from below, its angles go with the clock.
+                let transform = self.transform(false);
+                let whole = 2.0 * std::f64::consts::PI;
+                let sweep = to - from;
+                let around = sweep.abs() >= whole - 1e-9;
+                let sweep = if around { whole } else { sweep.rem_euclid(whole) };
+                let side = if entity.mirrored { -1.0 } else { 1.0 };
+                let long = libm::hypot(major.0, major.1);
+                let radii = Vec2::new(long, long * ratio.abs());
+                let rotation = libm::atan2(major.1, major.0);
+                let mut path = arc(*centre, radii, rotation, side * from, side * sweep, tolerance);
+                if around {
+                    path.close_path();
+                }
+                (transform * path, around)
+            }
+            Shape::Insert(_) | Shape::Other(_) => (BezPath::new(), false),
+        }
+    }
+
+    fn add(&mut self, entity: &Entity) -> Result<(), Error> {
+        let (path, closed) = self.path(entity);
+        let value = self.options.value;
+        match &entity.shape {
+            Shape::Solid(_) => self.sketch.fill(&path, Affine::IDENTITY, value, Rule::NonZero)?,
+            Shape::Polyline {
+                width: Some(width), ..
+            } if self.options.stroke.is_none() => {
+                let width = width * crate::stroke::scale(self.transform(false));
+                self.sketch
+                    .stroke(&path, Affine::IDENTITY, value, &Stroke::solid(width))?;
+            }
+            _ => self.curve(path, closed, entity.line),
+        }
+        Ok(())
+    }
+
+    /// The box of the curve of an entity, and of the line along it, in 1/256 px.
+    fn extent(&self, entity: &Entity) -> Option<(i64, i64, i64, i64)> {
+        let (path, _) = self.path(entity);
+        if path.elements().is_empty() {
+            return None;
+        }
+        let half = self.options.stroke.as_ref().map_or(0.0, |look| look.width / 2.0);
+        let b = path.bounding_box().inflate(half, half);
+        let far = [b.x0, b.y0, b.x1, b.y1].iter().any(|v| !(v.abs() <= MAX_PLACE));
+        let unit = |v: f64| nearest(v * 256.0);
+        (!far).then(|| (unit(b.x0), unit(b.y0), unit(b.x1), unit(b.y1)))
+    }
+
+    fn curve(&mut self, path: BezPath, closed: bool, line: u64) {
+        if closed {
+            self.closed.extend(path);
+            return;
+        }
+        let ends = path.elements().first().and_then(|first| first.end_point());
+        let ends = ends.zip(path.elements().last().and_then(|last| last.end_point()));
+        if let Some((from, to)) = ends {
+            self.open.push(Piece { path, from, to, line });
+        }
+    }
+
+    /// Joins open curves whose ends meet, then draws all.
+    fn finish(mut self) -> Result<Drawn, Error> {
+        let (joined, left) = join(std::mem::take(&mut self.open));
+        self.closed.extend(joined);
+        let value = self.options.value;
+        let mut open = Vec::new();
+        match &self.options.stroke {
+            Some(look) => {
+                let mut all = self.closed;
+                for (path, _) in left {
+                    all.extend(path);
+                }
+                if !all.elements().is_empty() {
+                    self.sketch.stroke(&all, Affine::IDENTITY, value, look)?;
+                }
+            }
+            None => {
+                open.extend(left.into_iter().map(|(_, line)| line));
+                if !self.closed.elements().is_empty() {
+                    self.sketch
+                        .fill(&self.closed, Affine::IDENTITY, value, self.options.rule)?;
+                }
+            }
+        }
+        Ok(Drawn {
+            drawing: self.sketch.finish(),
+            open,
+        })
+    }
+}
+
+/// A polyline whose sides bulge: a bulge is the tangent of a quarter of the angle of its arc, above 0 against the clock.
+fn polyline(corners: &[(f64, f64, f64)], closed: bool, tolerance: f64) -> BezPath {
+    let mut path = BezPath::new();
+    let Some(&(x, y, _)) = corners.first() else {
+        return path;
+    };
+    path.move_to((x, y));
+    let next = corners.iter().cycle().skip(1);
+    let sides = corners.len() - usize::from(!closed);
+    for (&(ax, ay, bulge), &(bx, by, _)) in corners.iter().zip(next).take(sides) {
+        let (dx, dy) = (bx - ax, by - ay);
+        if bulge == 0.0 || (dx, dy) == (0.0, 0.0) {
+            path.line_to((bx, by));
+            continue;
+        }
+        let shift = (1.0 - bulge * bulge) / (4.0 * bulge);
+        let centre = ((ax + bx) / 2.0 - dy * shift, (ay + by) / 2.0 + dx * shift);
+        let radius = libm::hypot(ax - centre.0, ay - centre.1);
+        let start = libm::atan2(ay - centre.1, ax - centre.0);
+        let round = Arc::new(
+            centre,
+            Vec2::new(radius, radius),
+            start,
+            4.0 * libm::atan(bulge),
+            0.0,
+        );
+        let mut cubics = Vec::new();
+        round.to_cubic_beziers(tolerance, |a, b, p| cubics.push((a, b, p)));
+        // It ends where the file says, not a rounding away.
+        match cubics.last_mut() {
+            Some(last) => last.2 = Point::new(bx, by),
+            None => path.line_to((bx, by)),
+        }
+        for (a, b, p) in cubics {
+            path.curve_to(a, b, p);
+        }
+    }
+    if closed {
+        path.close_path();
+    }
+    path
+}
+
+/// A part of an ellipse. Angles in radians, in its own parameter.
+fn arc(centre: (f64, f64), radii: Vec2, rotation: f64, from: f64, sweep: f64, tolerance: f64) -> BezPath {
+    let mut path = BezPath::new();
+    let at = |angle: f64| {
+        let (sin, cos) = libm::sincos(angle);
+        let (sine, cosine) = libm::sincos(rotation);
+        let (x, y) = (radii.x * cos, radii.y * sin);
+        Point::new(centre.0 + x * cosine - y * sine, centre.1 + x * sine + y * cosine)
+    };
+    path.move_to(at(from));
+    Arc::new(centre, radii, from, sweep, rotation)
+        .to_cubic_beziers(tolerance, |a, b, p| path.curve_to(a, b, p));
+    path
+}
+
+/// The ends of pieces, by squares of 1/16 px.
+struct Ends {
+    /// Numbers of pieces, and whether it is their end.
+    squares: HashMap<(i64, i64), Vec<(u32, bool)>>,
+}
+
+impl Ends {
+    fn square(point: Point) -> (i64, i64) {
+        (nearest(point.x / NEAR), nearest(point.y / NEAR))
+    }
+
+    fn remove(&mut self, piece: (u32, bool), point: Point) {
+        if let Some(list) = self.squares.get_mut(&Self::square(point)) {
+            list.retain(|other| *other != piece);
+        }
+    }
+
+    /// The nearest end to a point, but for those that were taken.
+    fn near(&self, point: Point, pieces: &[Piece]) -> Option<(u32, bool)> {
+        let (x, y) = Self::square(point);
+        let mut best: Option<(f64, (u32, bool))> = None;
+        for square in [-1, 0, 1]
+            .iter()
+            .flat_map(|dy| [-1, 0, 1].map(|dx| (x + dx, y + dy)))
+        {
+            for &(number, is_end) in self.squares.get(&square).into_iter().flatten().take(MAX_ENDS) {
+                let piece = &pieces[number as usize];
+                let end = if is_end { piece.to } else { piece.from };
+                let distance = libm::hypot(end.x - point.x, end.y - point.y);
+                if distance <= NEAR && best.is_none_or(|(least, _)| distance < least) {
+                    best = Some((distance, (number, is_end)));
+                }
+            }
+        }
+        best.map(|(_, end)| end)
+    }
+}
+
+/// Pieces whose ends meet, one after the other: those that close, and the rest with the line of the first.
+fn join(pieces: Vec<Piece>) -> (BezPath, Vec<(BezPath, u64)>) {
+    let mut ends = Ends {
+        squares: HashMap::new(),
+    };
+    let far = |point: Point| !(point.x.abs() < 1e12 && point.y.abs() < 1e12);
+    for (number, piece) in pieces.iter().enumerate() {
+        // What lies too far out is told where it is drawn.
+        if far(piece.from) || far(piece.to) {
+            continue;
+        }
+        for (point, is_end) in [(piece.from, false), (piece.to, true)] {
+            let list = ends.squares.entry(Ends::square(point)).or_default();
+            // Ends without number at one place join nothing.
+            if list.len() < MAX_ENDS {
+                list.push((number as u32, is_end));
+            }
+        }
+    }
+    let mut used = vec![false; pieces.len()];
+    let (mut closed, mut open) = (BezPath::new(), Vec::new());
+    for first in 0..pieces.len() {
+        if std::mem::replace(&mut used[first], true) {
+            continue;
+        }
+        let piece = &pieces[first];
+        ends.remove((first as u32, false), piece.from);
+        ends.remove((first as u32, true), piece.to);
+        // On from its end, then on from its begin, turned round.
+        let mut whole = piece.path.clone();
+        let (mut from, mut to) = (piece.from, piece.to);
+        let meets = |a: Point, b: Point| libm::hypot(a.x - b.x, a.y - b.y) <= NEAR;
+        for turned in [false, true] {
+            while !meets(from, to) {
+                let Some((number, is_end)) = ends.near(to, &pieces) else {
+                    break;
+                };
+                let next = &pieces[number as usize];
+                used[number as usize] = true;
+                ends.remove((number, false), next.from);
+                ends.remove((number, true), next.to);
+                let path = if is_end {
+                    next.path.reverse_subpaths()
+                } else {
+                    next.path.clone()
+                };
+                whole.extend(path.elements().iter().skip(1).copied());
+                to = if is_end { next.from } else { next.to };
+            }
+            if !turned && !meets(from, to) {
+                whole = whole.reverse_subpaths();
+                std::mem::swap(&mut from, &mut to);
+            }
+        }
+        if meets(from, to) {
+            whole.close_path();
+            closed.extend(whole);
+        } else {
+            open.push((whole, piece.line));
+        }
+    }
+    (closed, open)
+}

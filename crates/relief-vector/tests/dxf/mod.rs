@@ -1,0 +1,271 @@
+//! Drawings written by ezdxf, against its own geometry (`make.py`), and files that are none.
+
+use relief_vector::dxf::{Document, Error, Layout, Options, Origin};
+use relief_vector::{Limits, Pixel, Refused, Rule, Stroke};
+
+use crate::support;
+
+fn read(text: &str) -> Document {
+    Document::read(text.as_bytes(), Limits::default()).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// Pixels of so many units of 10^-6 m.
+fn options(micrometres: u64) -> Options {
+    Options {
+        pixel: Pixel::metres(micrometres, 1_000_000).unwrap(),
+        unit: None,
+        origin: Origin::Box,
+        layers: None,
+        value: 65_535,
+        stroke: None,
+        rule: Rule::EvenOdd,
+    }
+}
+
+/// A file of these entities, in millimetres: group by group, with `|` between them.
+fn file(blocks: &str, entities: &str) -> String {
+    let section = |name: &str, groups: &str| {
+        let groups: String = groups
+            .split('|')
+            .filter(|group| !group.trim().is_empty())
+            .map(|group| {
+                let (code, value) = group.trim().split_once(' ').unwrap();
+                format!("{code}\n{value}\n")
+            })
+            .collect();
+        format!("0\nSECTION\n2\n{name}\n{groups}0\nENDSEC\n")
+    };
+    [
+        section("HEADER", "9 $INSUNITS | 70 4"),
+        section(
+            "TABLES",
+            "0 TABLE | 2 LAYER | 0 LAYER | 2 FROST | 70 1 | 62 7 | 0 LAYER | 2 CUT | 70 0 | 62 1 | 0 ENDTAB",
+        ),
+        section("BLOCKS", blocks),
+        section("ENTITIES", entities),
+        "0\nEOF\n".to_owned(),
+    ]
+    .concat()
+}
+
+/// A square of 4 mm at a place, on a layer.
+fn square(x: i32, y: i32, layer: &str) -> String {
+    format!(
+        "0 LWPOLYLINE | 8 {layer} | 70 1 | 10 {x} | 20 {y} | 10 {} | 20 {y} | 10 {} | 20 {} | 10 {x} | 20 {} |",
+        x + 4,
+        x + 4,
+        y + 4,
+        y + 4
+    )
+}
+
+fn drawn(text: &str, options: &Options) -> Layout {
+    read(text).draw(options).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// The area covered, in pixels.
+fn area(layout: &Layout) -> f64 {
+    let (width, height) = layout.size.unwrap();
+    let samples = support::render::<u16>(&layout.drawing, (width as usize, height as usize));
+    samples.iter().map(|&sample| f64::from(sample) / 65_535.0).sum()
+}
+
+fn check(name: &str, micrometres_a_unit: f64) {
+    let folder = format!("{}/tests/dxf/{name}", env!("CARGO_MANIFEST_DIR"));
+    let text = std::fs::read_to_string(folder.clone() + ".dxf").unwrap();
+    let expected = std::fs::read_to_string(folder + ".expected").unwrap();
+    let mut lines = expected.lines();
+    let head: Vec<f64> = lines
+        .next()
+        .unwrap()
+        .split(' ')
+        .map(|n| n.parse().unwrap())
+        .collect();
+    let layout = drawn(&text, &options((head[0] * micrometres_a_unit) as u64));
+    assert_eq!(layout.warnings, [], "{name}");
+    assert_eq!(layout.size, Some((head[1] as u64, head[2] as u64)), "{name}");
+    let samples = support::render::<u16>(&layout.drawing, (head[1] as usize, head[2] as usize));
+    let shares = lines
+        .flat_map(|line| line.split(' '))
+        .map(|n| n.parse::<f64>().unwrap());
+    for (at, (sample, share)) in samples.iter().zip(shares).enumerate() {
+        let is = f64::from(*sample) / 65_535.0;
+        // Curves lie within 1/16 px of their chords, and the reference has 32 × 32 places a pixel.
+        assert!(
+            (is - share).abs() < 0.06,
+            "{name}: pixel {at} is {is}, not {share}"
+        );
+    }
+}
+
+#[test]
+fn curves_of_every_kind_lie_where_ezdxf_has_them() {
+    check("curves", 1_000.0);
+}
+
+#[test]
+fn blocks_in_blocks_and_their_arrays_lie_where_ezdxf_has_them() {
+    check("blocks", 25_400.0);
+}
+
+#[test]
+fn layers_are_chosen_by_name_or_by_what_is_not_frozen() {
+    let text = file(
+        "",
+        &[square(0, 0, "CUT"), square(10, 0, "0"), square(20, 0, "FROST")].concat(),
+    );
+    let layout = drawn(&text, &options(1_000));
+    assert_eq!((layout.size, area(&layout)), (Some((14, 4)), 32.0));
+    let mut one = options(1_000);
+    one.layers = Some(vec!["cut".to_owned()]);
+    let layout = drawn(&text, &one);
+    // The box is that of all layers that are not frozen.
+    assert_eq!((layout.size, area(&layout)), (Some((14, 4)), 16.0));
+    one.layers = Some(vec!["frost".to_owned()]);
+    assert_eq!(drawn(&text, &one).drawing.copies(), 1);
+    // What lies on layer 0 of a block lies on that of its insert.
+    let block = format!(
+        "0 BLOCK | 2 A | 10 0 | 20 0 | {} {} 0 ENDBLK",
+        square(0, 0, "0"),
+        square(6, 0, "CUT")
+    );
+    let text = file(
+        &block,
+        "0 INSERT | 2 a | 8 FROST | 0 INSERT | 2 A | 8 KEPT | 10 0 | 20 10",
+    );
+    assert_eq!(area(&drawn(&text, &options(1_000))), 32.0);
+    one.layers = Some(vec!["KEPT".to_owned()]);
+    assert_eq!(area(&drawn(&text, &one)), 16.0);
+}
+
+#[test]
+fn a_stroke_draws_open_curves_and_without_one_they_are_told() {
+    let lines = "0 LINE | 8 0 | 10 0 | 20 0 | 11 20 | 21 0 | 0 LINE | 8 0 | 10 20 | 20 0 | 11 20 | 21 10";
+    let text = file("", lines);
+    let layout = drawn(&text, &options(1_000));
+    let told: Vec<String> = layout.warnings.iter().map(ToString::to_string).collect();
+    assert_eq!(told, ["50: an open curve without a stroke is not drawn"]);
+    assert!(layout.drawing.bounds().is_none());
+    let mut stroked = options(1_000);
+    stroked.stroke = Some(Stroke::solid(2.0));
+    let layout = drawn(&text, &stroked);
+    // Two bars that meet in a pointed corner, in the box of the stroke.
+    assert_eq!(
+        (layout.size, area(&layout)),
+        (Some((21, 11)), 2.0 * 21.0 + 2.0 * 9.0)
+    );
+    // A width of its own, all around.
+    let wide = square(0, 0, "0").replace("| 70 1 |", "| 70 1 | 43 1.0 |");
+    assert_eq!(area(&drawn(&file("", &wide), &options(1_000))), 25.0 - 9.0);
+    for (entity, what) in [
+        ("0 SPLINE | 8 0", "a SPLINE"),
+        ("0 MTEXT | 8 0 | 1 words", "a text"),
+        ("0 CIRCLE | 8 0 | 40 3 | 210 1 | 230 0", "not seen from above"),
+        ("0 PROXY | 8 0", "of a kind that is not read"),
+    ] {
+        let layout = drawn(&file("", entity), &options(1_000));
+        assert!(layout.warnings[0].what.contains(what), "{entity}");
+    }
+    let paper = square(0, 0, "0").replace("| 70 1", "| 67 1 | 70 1");
+    assert!(drawn(&file("", &paper), &options(1_000)).size.is_none());
+}
+
+#[test]
+fn an_array_of_a_million_inserts_stays_an_array() {
+    let block = format!("0 BLOCK | 2 A | 10 0 | 20 0 | {} 0 ENDBLK", square(0, 0, "0"));
+    let text = file(&block, "0 INSERT | 2 A | 8 0 | 70 1000 | 71 1000 | 44 10 | 45 5");
+    let layout = drawn(&text, &options(1_000));
+    assert_eq!(
+        (layout.size, layout.drawing.copies()),
+        (Some((9_994, 4_999)), 1_000_000)
+    );
+    assert!(layout.drawing.bytes() < 4_096);
+    let (period, _) = layout.drawing.period(&Limits::default()).unwrap().unwrap();
+    assert_eq!(period, relief_raster::Period::grid(10, 5).unwrap());
+}
+
+#[test]
+fn the_unit_is_that_of_the_file_unless_it_is_given() {
+    let text = file("", &square(0, 0, "0"));
+    let unknown = text.replace("70\n4\n", "70\n0\n");
+    assert!(matches!(read(&unknown).draw(&options(1_000)), Err(Error::NoUnit)));
+    let mut given = options(1_000);
+    given.unit = Some(0.01);
+    assert_eq!(drawn(&unknown, &given).size, Some((40, 40)));
+    assert_eq!(drawn(&text, &given).size, Some((40, 40)));
+    given.origin = Origin::Datum { height: 50 };
+    let layout = drawn(&text, &given);
+    assert_eq!(
+        (layout.reach, layout.drawing.pixels()),
+        (Some((40, 40)), Some((0, 10, 40, 50)))
+    );
+}
+
+#[test]
+fn files_that_are_none_or_loop_are_refused_by_their_line() {
+    let limits = Limits {
+        bytes: 1 << 14,
+        points: 40,
+        items: 40,
+        depth: 8,
+    };
+    let refused = |text: &str| {
+        let document = Document::read(text.as_bytes(), limits);
+        let error = document.and_then(|document| document.draw(&options(1_000)).map(|_| ()));
+        error.unwrap_err().to_string()
+    };
+    let whole = file("", &square(0, 0, "0"));
+    for (text, part) in [
+        (String::new(), "line 1: the file ends before"),
+        (
+            "no drawing\nat all\n".to_owned(),
+            "line 1: expected the code of a group",
+        ),
+        ("AutoCAD Binary DXF\r\n\u{1a}\0".to_owned(), "a binary DXF"),
+        (whole[..whole.len() - 9].to_owned(), "cut short"),
+        (
+            whole.replace("10\n4\n", "10\nnan\n"),
+            "expected a number for the group 10, found \"nan\"",
+        ),
+        (whole.replace("10\n4\n", "10\n1e300\n"), "farther than"),
+        (file("", "0 INSERT | 2 B | 8 0"), "the file has no block \"B\""),
+        (
+            file(
+                "0 BLOCK | 2 A | 0 INSERT | 2 B | 0 ENDBLK | 0 BLOCK | 2 B | 0 INSERT | 2 A | 0 ENDBLK",
+                "0 INSERT | 2 A | 8 0",
+            ),
+            "contains itself",
+        ),
+        (
+            file("0 BLOCK | 2 A | 0 ENDBLK | 0 BLOCK | 2 a | 0 ENDBLK", ""),
+            "a second block is named \"A\"",
+        ),
+        (file("", "0 POLYLINE | 8 0 | 0 VERTEX | 10 1"), "has no SEQEND"),
+        (
+            file("", &"0 POINT | 8 0 |0 CIRCLE | 8 0 | 40 1|".repeat(41)),
+            "more than 40 elements",
+        ),
+        (file("", &square(0, 0, "0").repeat(11)), "more than 40 points"),
+        (
+            format!("0\nSECTION\n2\n{}\n0\nEOF\n", "x".repeat(1 << 15)),
+            "more bytes than are read",
+        ),
+    ] {
+        let message = refused(&text);
+        assert!(message.contains(part), "{message} does not say {part}");
+    }
+    // 2^64 copies of copies of copies.
+    let nested = (0..6).fold(String::new(), |blocks, n| {
+        let inner = if n == 0 {
+            square(0, 0, "0")
+        } else {
+            format!("0 INSERT | 2 B{} | 70 60000 | 71 60000 | 44 9 | 45 9 |", n - 1)
+        };
+        format!("{blocks} 0 BLOCK | 2 B{n} | {inner} 0 ENDBLK |")
+    });
+    let layout = read(&file(&nested, "0 INSERT | 2 B5 | 8 0")).draw(&options(1_000));
+    match layout {
+        Ok(layout) => assert!(matches!(layout.drawing.period(&limits), Err(Refused::Items(_)))),
+        Err(error) => assert!(matches!(error, Error::Refused(_)), "{error}"),
+    }
+}
