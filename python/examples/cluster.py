@@ -5,18 +5,14 @@
 # name everywhere, so that nothing is computed twice.
 
 # %%
-from pathlib import Path
-
 import numpy as np
 from distributed import Client, LocalCluster
 
 import relief_surfaces as relief
 
-design = Path(__file__).resolve().parents[2] / "examples" / "sheet" / "design.kdl"
-
 
 def main() -> None:
-    sheet = relief.open(design, threads=1)
+    sheet = relief.open("../../examples/sheet/design.kdl", threads=1)
     region = np.s_[900_000:901_000, 1_500_000:1_502_000]
     with (
         LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,

@@ -36,3 +36,6 @@ window = sheet[1_000_000:1_000_128, 1_200_000:1_200_192]
 assert 1_000_000 % 64 == 0 and 1_200_000 % 96 == 0
 np.testing.assert_array_equal(window, np.tile(opened, (2, 2)))
 print(sheet, sheet.stats())
+
+# %% A part of it, as a picture.
+sheet.crop(np.s_[1_000_000:1_000_256, 1_200_000:1_200_384])

@@ -4,14 +4,11 @@
 # A sheet of 2 m × 1.8 m at 1 µm is read where it is needed.
 
 # %%
-from pathlib import Path
-
 import numpy as np
 
 import relief_surfaces as relief
 
-design = Path(__file__).resolve().parents[2] / "examples" / "sheet" / "design.kdl"
-sheet = relief.open(design, memory="128MiB")
+sheet = relief.open("../../examples/sheet/design.kdl", memory="128MiB")
 print(sheet, f"{sheet.nbytes / 1e12:.1f} TB")
 print(sheet.plan())
 
@@ -22,6 +19,12 @@ print(window.mean(), window.min(), window.max())
 # %% A mark from further away: exact means of 32 × 32 pixels.
 mark = sheet.level(5)[28_125:28_189, 46_875:46_939]
 print(mark.shape, mark.mean())
+
+# %% A square millimetre of it is a surface, and shows itself as a picture.
+sheet.crop(np.s_[900_000:901_000, 1_500_000:1_501_000])
+
+# %% Why a pixel is what it is.
+print(sheet.why(900_500, 1_500_500))
 
 # %% The dose of a strip: one pass over 40 Mpx of it in bands, none of which is kept.
 strip = sheet.crop(np.s_[900_000:900_020, :])

@@ -18,6 +18,8 @@ from .errors import CostRefused, DigestMismatch, MemoryRefused, OptionError, Pro
 if TYPE_CHECKING:
     import numpy as np
 
+    from ._native import Surface as Core
+
 EFFORT = 1 << 24
 """The samples that may be computed for an exact figure, if nothing else is said: some seconds."""
 
@@ -165,7 +167,7 @@ class _Lazy:
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         if copy is False:
             raise ValueError("samples are computed into a new array: copy=False cannot be met")
-        samples = self[...]
+        samples: np.ndarray[Any, Any] = self[...]
         return samples if dtype is None else samples.astype(dtype, copy=False)
 
     def __dlpack__(self, **options: Any) -> Any:
@@ -212,15 +214,15 @@ class Surface(_Lazy):
 
     __slots__ = ("_core", "_recipe", "_part", "_pid", "_digests", "_shape", "_dtype", "_lock", "warnings", "__weakref__")
 
-    def __init__(self, core: Any, recipe: Recipe, part: Any, doubts: Problems = Problems()) -> None:
-        self._core = core
+    def __init__(self, core: Core, recipe: Recipe, part: Any, doubts: Problems = Problems()) -> None:
+        self._core: Core | None = core
         self._recipe = recipe
         # The part of the canvas: x, y, width and height.
         self._part = part
         self._pid = os.getpid()
         self._digests: tuple[tuple[str, str], ...] | None = None
         self._shape: tuple[int, int] = core.shape
-        self._dtype: Any = None
+        self._dtype: np.dtype[Any] | None = None
         self._lock = threading.Lock()
         self.warnings = doubts
         """What is doubtful in the design."""
@@ -290,7 +292,7 @@ class Surface(_Lazy):
 
     # How it lives
 
-    def _native(self) -> Any:
+    def _native(self) -> Core:
         core = self._core
         if core is None:
             raise ValueError(f"the surface of {self.name} is closed")
@@ -298,11 +300,10 @@ class Surface(_Lazy):
             # The threads of the parent are not here: a process that was forked makes its own.
             with self._lock:
                 if self._pid != os.getpid():
-                    self._core = _made_again(self._recipe, self._digests)[0]
-                    if self._part is not None:
-                        self._core = _part_of(self._core, self._part)
+                    again = _made_again(self._recipe, self._digests)[0]
+                    self._core = again if self._part is None else _part_of(again, self._part)
                     self._pid = os.getpid()
-                core = self._core
+                core = self._core or core
         return core
 
     def close(self) -> None:
@@ -326,7 +327,7 @@ class Surface(_Lazy):
     def _read(self, rows: Axis, columns: Axis) -> np.ndarray[Any, Any]:
         if rows.step == 1 and columns.step == 1:
             return self._native().read((columns.start, rows.start, columns.length, rows.length))
-        return self._native().read_steps(tuple(columns), tuple(rows))
+        return self._native().read_steps((*columns,), (*rows,))
 
     def crop(self, region: Any) -> Surface:
         """A part of the surface, which shares all that is kept with it: nothing is prepared again.
@@ -661,7 +662,8 @@ class Surface(_Lazy):
         while -(-longest >> level) > max(1, side):
             level += 1
         if level == 0:
-            return self[...]
+            level_0: np.ndarray[Any, Any] = self[...]
+            return level_0
         samples: np.ndarray[Any, Any] = self.level(level, statistic, effort=effort)[...]
         return samples
 
@@ -772,17 +774,17 @@ class Level(_Lazy):
 
 # Surfaces that were made of pickles: a worker is handed the same one with every task.
 _KEPT = 4
-_made: OrderedDict[Any, tuple[Any, int]] = OrderedDict()
+_made: OrderedDict[Any, Core] = OrderedDict()
 _making = threading.Lock()
 
 
-def _part_of(core: Any, part: tuple[int, int, int, int]) -> Any:
+def _part_of(core: Core, part: tuple[int, int, int, int]) -> Core:
     x, y, width, height = part
     left, top, _, _ = core.region
     return core.part((x - left, y - top, width, height))
 
 
-def _made_again(recipe: Recipe, digests: tuple[tuple[str, str], ...] | None) -> tuple[Any, Any]:
+def _made_again(recipe: Recipe, digests: tuple[tuple[str, str], ...] | None) -> tuple[Core, Any]:
     """The native surface of a recipe, which is as it was."""
     core, _ = recipe.made()
     if digests is None:

@@ -58,7 +58,7 @@ class ReliefBackend(BackendEntrypoint):
         if not isinstance(surface, Surface):
             surface = _open_surface(os.fspath(filename_or_obj), **options)
         dropped = {drop_variables} if isinstance(drop_variables, str) else {*(drop_variables or ())}
-        attributes = {"name": surface.name}
+        attributes: dict[str, Any] = {"name": surface.name}
         if surface.pixel is not None:
             attributes["pixel_metres"] = surface.pixel
         if surface.amplitude is not None:
