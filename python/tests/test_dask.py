@@ -135,7 +135,7 @@ written = surface.render(path, part=(part, parts), tile=(64, 64), progress=tell)
 print(written.complete, flush=True)
 """
 
-LARGE = "relief version=1\ncanvas width=2000 height=1500\ngauss sigma=20 { (source)noise seed=3 }"
+LARGE = "relief version=1\ncanvas width=1000 height=700\ngauss sigma=20 { (source)noise seed=3 }"
 
 
 def started(path: Path, part: int, parts: int, waits: bool = False) -> subprocess.Popen[str]:
