@@ -176,7 +176,8 @@ def test_four_jobs_of_the_command_line_of_which_one_is_killed(tmp_path: Path, pr
     relief.open(design).render(whole, tile=(64, 64))
 
     def job(part: int, *more: str) -> subprocess.Popen[str]:
-        command = [program, "render", str(design), "--file-tile", "64x64", "-o", str(path), "--part", f"{part}/4", *more]
+        tiles = ["--file-tile", "64x64", "--part", f"{part}/4"]
+        command = [program, "render", str(design), "--device", "cpu", "-o", str(path), *tiles, *more]
         return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
 
     killed = job(1, "--json-progress", "--threads", "1")
