@@ -1,82 +1,180 @@
-"""What Python costs: rates of windows, of many windows, of Dask over processes, and of the import.
-
-Run it with a release build on an idle machine: `maturin develop --release && python benches/rates.py`. Each time is the least of
-several. The engine by itself is what is left of a window when the call of one pixel is taken away, which is all that Python adds.
-"""
+"""Windows through Python beside the engine alone, many windows, Dask over processes, and the import. `bench/python/run` starts it."""
 
 from __future__ import annotations
 
+import argparse
+import json
+import os
+import platform
+import statistics
 import subprocess
 import sys
 import time
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 import relief_surfaces as relief
 
 SHEET = Path(__file__).resolve().parents[2] / "examples" / "sheet" / "design.kdl"
+X, Y, SIDE = 1_500_000, 900_000, 4_096
+MANY, SMALL = 10_000, 256
 
 
-def least(work: Callable[[], object], times: int) -> float:
-    """The least time of a call in seconds."""
-    found = float("inf")
-    for _ in range(times):
-        start = time.perf_counter()
-        work()
-        found = min(found, time.perf_counter() - start)
-    return found
+def taken(work: Callable[[], object]) -> float:
+    """The seconds of a call."""
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
 
 
-def imported() -> float:
-    """The least time of an import in a fresh process, in seconds."""
+class Engine:
+    """The engine by itself, in a process of its own."""
+
+    def __init__(self, program: str) -> None:
+        self.process = subprocess.Popen(
+            [program, str(SHEET)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
+        )
+
+    def ask(self, *words: object) -> float:
+        assert self.process.stdin is not None and self.process.stdout is not None
+        self.process.stdin.write(" ".join(map(str, words)) + "\n")
+        self.process.stdin.flush()
+        return float(self.process.stdout.readline())
+
+    def close(self) -> None:
+        self.process.communicate(timeout=60)
+
+
+def ratios(rounds: int, engine: Callable[[], float], package: Callable[[], float]) -> dict[str, Any]:
+    """The engine's time over the package's, round by round, after one round that is thrown away."""
+    engine(), package()
+    both = []
+    for number in range(rounds):
+        # Neither always follows the other.
+        if number % 2:
+            slow = package()
+            both.append((engine(), slow))
+        else:
+            both.append((engine(), package()))
+    found = sorted(one / other for one, other in both)
+    return {
+        "engine_seconds": statistics.median(one for one, _ in both),
+        "package_seconds": statistics.median(other for _, other in both),
+        "ratio": statistics.median(found),
+        "p10": found[len(found) // 10],
+        "p90": found[len(found) - 1 - len(found) // 10],
+    }
+
+
+def imported(rounds: int) -> dict[str, Any]:
+    """Imports in fresh processes, in seconds."""
     code = "import time; t = time.perf_counter(); import relief_surfaces; print(time.perf_counter() - t)"
-    runs = [subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True) for _ in range(9)]
-    return min(float(run.stdout) for run in runs)
+    runs = [
+        float(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout)
+        for _ in range(rounds + 1)
+    ][1:]
+    return {"seconds": statistics.median(runs), "of_50_ms": statistics.median(runs) / 0.05}
+
+
+def of_dask(rounds: int) -> dict[str, Any]:
+    """The sum of 64 Mpx that take long enough for a scheduler: one thread here, and two processes of one thread each."""
+    from distributed import Client, LocalCluster
+
+    text = "relief version=1\ncanvas width=16384 height=16384\ngauss sigma=12 { (source)noise seed=3 }"
+    alone = relief.parse(text, threads=1)
+    side = 8_192
+    places = [(y, x) for y in range(0, side, 2048) for x in range(0, side, 2048)]
+    found = []
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster) as client:
+        array = alone.dask(np.s_[:side, :side], chunks=2048)
+
+        def summed(block: Any, number: int) -> Any:
+            return block.sum(keepdims=True, dtype="u8")
+
+        def sums(number: int) -> int:
+            # Each round has names of its own, so that no result of one before is taken.
+            total = array.map_blocks(summed, number=number, chunks=(1, 1), dtype="u8").sum()
+            return int(client.compute(total).result())
+
+        expected = sums(-1)
+
+        def here() -> None:
+            assert sum(int(alone[y : y + 2048, x : x + 2048].sum(dtype="u8")) for y, x in places) == expected
+
+        for number in range(rounds):
+            found.append((taken(here), taken(lambda: sums(number))))
+    times = sorted(one / two for one, two in found)
+    return {
+        "one_thread_seconds": statistics.median(one for one, _ in found),
+        "two_processes_seconds": statistics.median(two for _, two in found),
+        "ratio": statistics.median(times),
+        "all": times,
+    }
 
 
 def main() -> None:
-    print(f"import: {1e3 * imported():.1f} ms")
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--engine", required=True, help="the program of python/benches/engine.rs")
+    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--record", type=Path, help="a file of JSON to write")
+    arguments = parser.parse_args()
+    rounds = arguments.rounds
+
     sheet = relief.open(SHEET)
-    out = np.empty((4096, 4096), np.uint8)
-    window = sheet.crop(np.s_[900_000:904_096, 1_500_000:1_504_096])
-    one = least(lambda: sheet[900_000, 1_500_000], 500)
-    filled = least(lambda: window.render(out=out), 30)
-    new = least(lambda: sheet[900_000:904_096, 1_500_000:1_504_096], 30)
-    pixels = out.size
-    print(f"a call: {1e6 * one:.0f} µs at most")
-    print(f"4096² into an array: {pixels / filled / 1e9:.2f} Gpx/s, {100 * (1 - one / filled):.1f} % of the engine's")
-    print(f"4096² as a new array: {pixels / new / 1e9:.2f} Gpx/s, {100 * (filled - one) / new:.1f} % of the engine's")
+    engine = Engine(arguments.engine)
+    window = sheet.crop(np.s_[Y : Y + SIDE, X : X + SIDE])
+    out = np.empty((SIDE, SIDE), np.uint8)
+    place = (X, Y, SIDE, SIDE)
+    record: dict[str, Any] = {
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        "machine": platform.processor() or platform.machine(),
+        "processors": os.cpu_count(),
+        "load": os.getloadavg()[0],
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "rounds": rounds,
+    }
 
-    rows, columns = np.random.default_rng(1).integers(0, 1_700_000, (2, 10_000)).tolist()
+    def windows() -> float:
+        generator = np.random.default_rng(1)
+        columns = generator.integers(0, sheet.shape[1] - SMALL, MANY).tolist()
+        rows = generator.integers(0, sheet.shape[0] - SMALL, MANY).tolist()
 
-    def windows() -> None:
-        for y, x in zip(rows, columns):
-            sheet[y : y + 256, x : x + 256]
+        def read() -> None:
+            for y, x in zip(rows, columns):
+                sheet[y : y + SMALL, x : x + SMALL]
 
-    print(f"10 000 windows of 256²: {10_000 / least(windows, 2):.0f} a second")
+        return taken(read)
 
-    try:
-        from distributed import Client, LocalCluster
-    except ImportError:
-        return
-    # Windows that take long enough for a scheduler.
-    text = "relief version=1\ncanvas width=16384 height=16384\ngauss sigma=12 { (source)noise seed=3 }"
-    alone = relief.parse(text, threads=1)
-    region = np.s_[:8192, :8192]
-    single = least(lambda: [alone[y : y + 2048, x : x + 2048].sum() for y in range(0, 8192, 2048) for x in range(0, 8192, 2048)], 2)
-    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster) as client:
-        array = alone.dask(region, chunks=2048)
-        sums = array.map_blocks(lambda block: block.sum(keepdims=True), chunks=(1, 1), dtype="u8").sum()
-        client.compute(sums).result()
+    record["into_an_array"] = ratios(rounds, lambda: engine.ask("held", *place), lambda: taken(lambda: window.render(out=out)))
+    record["as_a_new_array"] = ratios(
+        rounds, lambda: engine.ask("new", *place), lambda: taken(lambda: sheet[Y : Y + SIDE, X : X + SIDE])
+    )
+    record["many"] = ratios(3, lambda: engine.ask("many", 1, MANY, SMALL, SMALL), windows)
+    engine.close()
+    record["import"] = imported(min(rounds, 9))
+    record["dask"] = of_dask(5)
 
-        def compute() -> None:
-            # The results of before are forgotten.
-            client.cancel(list(client.futures))
-            client.compute(sums).result()
-
-        print(f"Dask over 2 processes: {single / least(compute, 3):.2f} × one thread")
+    rate = MANY / record["many"]["package_seconds"]
+    record["many"]["windows_per_second"] = rate
+    rows = [
+        ("4 096² into an array ÷ the engine", "≥ 0.95", record["into_an_array"]["ratio"], record["into_an_array"]["ratio"] >= 0.95),
+        ("4 096² as a new array ÷ the engine", "≥ 0.95", record["as_a_new_array"]["ratio"], record["as_a_new_array"]["ratio"] >= 0.95),
+        ("10 000 windows of 256²: a second ÷ 1 000", "≥ 1", rate / 1_000, rate >= 1_000),
+        ("… ÷ the engine", "–", record["many"]["ratio"], None),
+        ("Dask over two processes ÷ one thread", "≥ 1.8", record["dask"]["ratio"], record["dask"]["ratio"] >= 1.8),
+        ("import ÷ 50 ms", "≤ 1", record["import"]["of_50_ms"], record["import"]["of_50_ms"] <= 1),
+    ]
+    print("| what | target | reached | |\n|---|---|---|---|")
+    for what, target, found, reached in rows:
+        word = {None: "", True: "reached", False: "missed"}[reached]
+        print(f"| {what} | {target} | {found:.3g} | {word} |")
+    if arguments.record:
+        arguments.record.write_text(json.dumps(record, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -489,7 +489,9 @@ class Surface(_Lazy):
         """How many levels there are: the last one has one sample."""
         return max(0, (max(self._shape) - 1).bit_length()) + 1
 
-    def level(self, level: int, statistic: str = "mean", *, effort: int | None = EFFORT) -> Level:
+    def level(
+        self, level: int, statistic: str = "mean", *, effort: int | None = EFFORT, exact: bool = True
+    ) -> Level:
         """A level: a sample of level L stands for a block of 2^L × 2^L pixels, by their "mean", "min" or "max".
 
         >>> import relief_surfaces as relief
@@ -504,16 +506,20 @@ class Surface(_Lazy):
         63
 
         Its samples are exact: known in closed form, or computed. Where a window of it takes more than `effort` samples of the surface to
-        be exact, `CostRefused` is raised; None computes whatever it takes.
+        be exact, `CostRefused` is raised; None computes whatever it takes. With `exact=False` what is known after that much effort is
+        given instead, as viewers want it.
         """
         if not self._native().has_levels:
             raise OptionError("levels", "the surface was opened without them: open it with levels=True and more memory")
         if isinstance(level, bool) or not 0 <= level <= _native.MAX_LEVEL:
             raise OptionError("level", f"there is no level {level}; the coarsest is {_native.MAX_LEVEL}")
-        return Level(self, level, statistic, effort)
+        return Level(self, level, statistic, effort, exact)
 
-    def pyramid(self, statistic: str = "mean", *, smallest: int = 512, effort: int | None = EFFORT) -> list[Any]:
-        """The surface and its levels until both sides are at most `smallest`: what viewers call multiscale.
+    def pyramid(
+        self, statistic: str = "mean", *, smallest: int = 512, effort: int | None = EFFORT, exact: bool = True
+    ) -> list[Any]:
+        """The surface and its levels until both sides are at most `smallest`: what viewers call multiscale. `exact=False` is for those
+        that read whole levels, whatever they hold.
 
         >>> import relief_surfaces as relief
         >>> surface = relief.parse("relief version=1\\ncanvas width=4000 height=3000\\nfill value=2")
@@ -522,7 +528,7 @@ class Surface(_Lazy):
         """
         levels: list[Any] = [self]
         while max(levels[-1].shape) > max(1, smallest):
-            levels.append(self.level(len(levels), statistic, effort=effort))
+            levels.append(self.level(len(levels), statistic, effort=effort, exact=exact))
         return levels
 
     def stats(self, region: Any = None, *, effort: int | None = EFFORT) -> Stats:
@@ -712,9 +718,11 @@ def _turned(option: str, size: Any) -> tuple[int, int] | None:
 class Level(_Lazy):
     """A level of a surface: an array whose samples stand for blocks of pixels. `Surface.level` makes one."""
 
-    __slots__ = ("surface", "number", "statistic", "effort", "_shape")
+    __slots__ = ("surface", "number", "statistic", "effort", "exact", "_shape")
 
-    def __init__(self, surface: Surface, number: int, statistic: str, effort: int | None) -> None:
+    def __init__(
+        self, surface: Surface, number: int, statistic: str, effort: int | None, exact: bool = True
+    ) -> None:
         if statistic not in ("mean", "min", "max"):
             raise OptionError("statistic", f"{statistic!r} is none; there are 'mean', 'min' and 'max'")
         self.surface = surface
@@ -724,6 +732,8 @@ class Level(_Lazy):
         self.statistic = statistic
         self.effort = effort
         """The samples of the surface that may be computed for a window of it."""
+        self.exact = exact
+        """Whether a window that takes more is refused; otherwise what is known of it is given."""
         self._shape: tuple[int, int] = surface._native().level_shape(number)
 
     @property
@@ -741,10 +751,12 @@ class Level(_Lazy):
         return f"<Level {self.number} of {self.surface.name}, {self.statistic}: {rows} × {columns} {self.dtype}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Level, (self.surface, self.number, self.statistic, self.effort)
+        return Level, (self.surface, self.number, self.statistic, self.effort, self.exact)
 
     def __dask_tokenize__(self) -> tuple[Any, ...]:
-        return "relief_surfaces.Level", self.surface.__dask_tokenize__(), self.number, self.statistic
+        # What is given of an exact level does not depend on the effort.
+        effort = None if self.exact else (self.effort,)
+        return "relief_surfaces.Level", self.surface.__dask_tokenize__(), self.number, self.statistic, effort
 
     def _read(self, rows: Axis, columns: Axis) -> np.ndarray[Any, Any]:
         width, height = (columns.length - 1) * columns.step + 1, (rows.length - 1) * rows.step + 1
@@ -752,7 +764,7 @@ class Level(_Lazy):
         place = (columns.start, rows.start, width, height)
         core = self.surface._native()
         samples, within = core.read_level(self.number, place, self.statistic, self.effort)
-        if within:
+        if within and self.exact:
             raise CostRefused(
                 f"{height} × {width} samples of level {self.number} are known within {within} after {self.effort} samples of the "
                 "surface; give a smaller window, another level, or effort=None to compute whatever it takes",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from typing import Any
 
 import numpy as np
@@ -84,6 +85,20 @@ def test_what_costs_too_much_is_refused() -> None:
         large.level(18, effort=1000)[...]
     assert refused.value.within
     assert large._repr_png_() is None
+
+
+def test_what_is_known_after_some_effort(noise8: Any) -> None:
+    surface, whole = noise8
+    for level in (2, 4):
+        exact = reduced(whole, level, "mean").astype(int)
+        with pytest.raises(relief.CostRefused) as refused:
+            surface.level(level, effort=0)[...]
+        known = surface.level(level, effort=0, exact=False)
+        assert np.abs(known[...].astype(int) - exact).max() <= refused.value.within
+        np.testing.assert_array_equal(surface.level(level, exact=False)[...], exact)
+        again = pickle.loads(pickle.dumps(known))
+        assert not again.exact and again.effort == 0
+        assert known.__dask_tokenize__() != surface.level(level).__dask_tokenize__()
 
 
 def test_without_levels_or_with_a_wrong_one() -> None:
