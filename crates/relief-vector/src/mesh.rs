@@ -183,10 +183,11 @@ impl Mesh {
             let height = (z - view.low) * per_height;
             let (x, y) = (across * 256.0, down * 256.0);
             // Not a number is not within either.
-            if !(x.abs() <= MAX_PLACE && y.abs() <= MAX_PLACE) {
+            let within = |v: f64, far: f64| v.abs() <= far;
+            if !(within(x, MAX_PLACE) && within(y, MAX_PLACE)) {
                 return Err(Error::Far(across, down));
             }
-            if !(height.abs() <= MAX_HEIGHT) {
+            if !within(height, MAX_HEIGHT) {
                 return Err(Error::High(z as f32));
             }
             Ok([nearest(x), nearest(y), nearest(height)])

@@ -628,7 +628,7 @@ fn own_size(values: &Values, checker: &mut Checker<'_>, known: Known) -> Option<
 
 /// side·by/from, rounded halves up: exactly for whole sides, unless a term does not fit.
 fn scaled(side: f64, by: Ratio, from: Ratio) -> u64 {
-    let whole = (side >= 0.0 && side < 9e15 && side.fract() == 0.0).then(|| Ratio::integer(side as i128));
+    let whole = ((0.0..9e15).contains(&side) && side.fract() == 0.0).then(|| Ratio::integer(side as i128));
     let exact = whole.and_then(|side| side.times(by.over(from)?));
     match exact {
         Some(exact) => u64::try_from(exact.rounded()).unwrap_or(u64::MAX),

@@ -40,7 +40,8 @@ pub struct Options {
     pub value: u16,
     /// The look of lines along all curves, in pixels. Without one the inside of closed curves is drawn.
     pub stroke: Option<Stroke>,
-    /// Which places the closed curves of a block cover together.
+    /// Which places closed curves cover together: with [`Rule::EvenOdd`] those of all blocks and their copies, which are written out, so
+    /// that a block within a curve is a hole; else those of each block.
     pub rule: Rule,
 }
 
@@ -143,6 +144,11 @@ impl Document {
         let pixels =
             |n: i64| u64::try_from(n.div_euclid(unit) + i64::from(n.rem_euclid(unit) > 0)).unwrap_or(0);
         let mut drawing = drawer.drawing;
+        let mut number = number;
+        if options.stroke.is_none() && options.rule == Rule::EvenOdd {
+            drawing = flat(&drawing, number, &self.limits)?;
+            number = 0;
+        }
         drawing.cells.push(Cell {
             elements: Vec::new(),
             placements: vec![Placement {
@@ -203,13 +209,16 @@ fn placed((x, y): (f64, f64)) -> Result<(i64, i64), Error> {
     Ok((nearest(x * unit), nearest(y * unit)))
 }
 
+/// A block, its matrix, and whether the layer of its insert is drawn, and hidden.
+type Key = (u32, [u64; 4], (bool, bool));
+
 struct Drawer<'a> {
     document: &'a Document,
     options: &'a Options,
     /// Whether each layer is drawn.
     wanted: Vec<bool>,
     /// A cell of the drawing for each block, matrix and whether the layer of its insert is drawn, and hidden.
-    known: HashMap<(u32, [u64; 4], (bool, bool)), u32>,
+    known: HashMap<Key, u32>,
     boxes: Vec<Option<(i64, i64, i64, i64)>>,
     /// Blocks that are being drawn.
     open: Vec<bool>,
@@ -401,6 +410,90 @@ impl Drawer<'_> {
     }
 }
 
+/// Numbers of outlines, and where they lie.
+type Outlines = Vec<(u32, (i64, i64))>;
+
+/// All copies of all cells written out in one: what is even-odd is one element, so that a block within a curve is a hole.
+fn flat(drawing: &Drawing, root: u32, limits: &Limits) -> Result<Drawing, Error> {
+    // The points of each cell with all that it places.
+    let mut counts: Vec<u128> = Vec::with_capacity(drawing.cells.len());
+    for cell in &drawing.cells {
+        let outlines = cell.elements.iter().flat_map(|element| element.outlines.clone());
+        let own: u128 = outlines
+            .map(|outline| drawing.outline(outline).len() as u128)
+            .sum();
+        let placed = cell.placements.iter().map(|placement| {
+            counts[placement.cell as usize].saturating_mul(placement.lattice.copies().into())
+        });
+        counts.push(placed.fold(own, u128::saturating_add));
+    }
+    let limit = limits.points.min(1 << 31);
+    if counts[root as usize] > u128::from(limit) {
+        return Err(Refused::Points(limit).into());
+    }
+    // Outlines with where they lie, of what is even-odd and of every other element by itself.
+    let mut whole = Outlines::new();
+    let mut others: HashMap<(u32, usize), Outlines> = HashMap::new();
+    let mut open = vec![(root, (0, 0))];
+    while let Some((number, at)) = open.pop() {
+        let cell = &drawing.cells[number as usize];
+        for (place, element) in cell.elements.iter().enumerate() {
+            let outlines = element.outlines.clone().map(|outline| (outline, at));
+            match element.rule {
+                Rule::EvenOdd => whole.extend(outlines),
+                Rule::NonZero => others.entry((number, place)).or_default().extend(outlines),
+            }
+        }
+        for Placement { cell, lattice } in &cell.placements {
+            // Every copy has points, of which there are not too many.
+            if counts[*cell as usize] == 0 {
+                continue;
+            }
+            for row in 0..i64::from(lattice.rows) {
+                for column in 0..i64::from(lattice.columns) {
+                    let along = |at: i64, origin: i64, u: i64, v: i64| at + origin + column * u + row * v;
+                    let x = along(at.0, lattice.origin.0, lattice.u.0, lattice.v.0);
+                    let y = along(at.1, lattice.origin.1, lattice.u.1, lattice.v.1);
+                    open.push((*cell, (x, y)));
+                }
+            }
+        }
+    }
+    let mut out = Drawing {
+        denominator: drawing.denominator,
+        points: Vec::with_capacity(counts[root as usize] as usize),
+        ends: Vec::new(),
+        cells: Vec::new(),
+    };
+    let mut others: Vec<_> = others.into_iter().collect();
+    others.sort_unstable_by_key(|(key, _)| *key);
+    let value = drawing.greatest();
+    let mut elements = Vec::new();
+    let all = others.into_iter().map(|(_, outlines)| (Rule::NonZero, outlines));
+    for (rule, outlines) in [(Rule::EvenOdd, whole)].into_iter().chain(all) {
+        if outlines.is_empty() {
+            continue;
+        }
+        let first = out.ends.len() as u32;
+        for (outline, (x, y)) in outlines {
+            let points = drawing.outline(outline).iter();
+            out.points.extend(points.map(|point| (point.0 + x, point.1 + y)));
+            out.ends.push(out.points.len() as u32);
+        }
+        elements.push(crate::Element {
+            value,
+            rule,
+            clip: false,
+            outlines: first..out.ends.len() as u32,
+        });
+    }
+    out.cells.push(Cell {
+        elements,
+        placements: Vec::new(),
+    });
+    Ok(out)
+}
+
 /// 1/256 px in 1/(256·Q) px.
 fn finer((left, top, right, bottom): (i64, i64, i64, i64)) -> (i64, i64, i64, i64) {
     let [left, top, right, bottom] = [left, top, right, bottom].map(|v| v.saturating_mul(FINER));
@@ -559,9 +652,9 @@ impl<'a> Curves<'a> {
         }
         let half = self.options.stroke.as_ref().map_or(0.0, |look| look.width / 2.0);
         let b = path.bounding_box().inflate(half, half);
-        let far = [b.x0, b.y0, b.x1, b.y1].iter().any(|v| !(v.abs() <= MAX_PLACE));
+        let near = [b.x0, b.y0, b.x1, b.y1].iter().all(|v| v.abs() <= MAX_PLACE);
         let unit = |v: f64| nearest(v * 256.0);
-        (!far).then(|| (unit(b.x0), unit(b.y0), unit(b.x1), unit(b.y1)))
+        near.then(|| (unit(b.x0), unit(b.y0), unit(b.x1), unit(b.y1)))
     }
 
     fn curve(&mut self, path: BezPath, closed: bool, line: u64) {

@@ -1,7 +1,7 @@
 //! DXF: drawings of lines, arcs, circles, ellipses, polylines and filled quadrilaterals, in layers and blocks.
 //!
 //! [`Document::read`] reads a file, group by group; [`Document::draw`] makes a [`Drawing`](crate::Drawing) of it. A block that is inserted becomes a cell
-//! for each way it is turned and scaled, and an array of inserts an array of that cell.
+//! for each way it is turned and scaled, and an array of inserts an array of that cell; where the rule is even-odd, all are written out.
 //!
 //! Places within a block are rounded once to 1/256 px, where blocks lie and the steps of their arrays to 1/65 536 of that.
 //!

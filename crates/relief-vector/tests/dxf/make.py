@@ -95,10 +95,10 @@ def outlines(doc):
                         break
                 whole += pieces.pop(i)[1:]
             closed.append(whole)
-        if closed:
-            elements.append(closed)
+        # All closed curves are one element.
+        elements[0] += closed
 
-    elements = []
+    elements = [[]]
     of(list(doc.modelspace()), elements)
     return elements
 

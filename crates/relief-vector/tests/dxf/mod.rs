@@ -174,7 +174,9 @@ fn a_stroke_draws_open_curves_and_without_one_they_are_told() {
 fn an_array_of_a_million_inserts_stays_an_array() {
     let block = format!("0 BLOCK | 2 A | 10 0 | 20 0 | {} 0 ENDBLK", square(0, 0, "0"));
     let text = file(&block, "0 INSERT | 2 A | 8 0 | 70 1000 | 71 1000 | 44 10 | 45 5");
-    let layout = drawn(&text, &options(1_000));
+    let mut united = options(1_000);
+    united.rule = Rule::NonZero;
+    let layout = drawn(&text, &united);
     assert_eq!(
         (layout.size, layout.drawing.copies()),
         (Some((9_994, 4_999)), 1_000_000)
@@ -182,6 +184,21 @@ fn an_array_of_a_million_inserts_stays_an_array() {
     assert!(layout.drawing.bytes() < 4_096);
     let (period, _) = layout.drawing.period(&Limits::default()).unwrap().unwrap();
     assert_eq!(period, relief_raster::Period::grid(10, 5).unwrap());
+}
+
+#[test]
+fn a_block_within_a_curve_is_a_hole_unless_blocks_are_united() {
+    let block = format!("0 BLOCK | 2 A | 10 0 | 20 0 | {} 0 ENDBLK", square(0, 0, "0"));
+    let plate = "0 LWPOLYLINE | 8 0 | 70 1 | 10 -2 | 20 -2 | 10 30 | 20 -2 | 10 30 | 20 12 | 10 -2 | 20 12";
+    let text = file(&block, &format!("{plate} | 0 INSERT | 2 A | 8 0 | 70 3 | 44 9"));
+    let mut options = options(1_000);
+    let layout = drawn(&text, &options);
+    assert_eq!(
+        (layout.size, area(&layout)),
+        (Some((32, 14)), 32.0 * 14.0 - 3.0 * 16.0)
+    );
+    options.rule = Rule::NonZero;
+    assert_eq!(area(&drawn(&text, &options)), 32.0 * 14.0);
 }
 
 #[test]
@@ -254,7 +271,7 @@ fn files_that_are_none_or_loop_are_refused_by_their_line() {
         let message = refused(&text);
         assert!(message.contains(part), "{message} does not say {part}");
     }
-    // 2^64 copies of copies of copies.
+    // 2^64 copies of copies of copies, written out or not.
     let nested = (0..6).fold(String::new(), |blocks, n| {
         let inner = if n == 0 {
             square(0, 0, "0")
@@ -263,9 +280,16 @@ fn files_that_are_none_or_loop_are_refused_by_their_line() {
         };
         format!("{blocks} 0 BLOCK | 2 B{n} | {inner} 0 ENDBLK |")
     });
-    let layout = read(&file(&nested, "0 INSERT | 2 B5 | 8 0")).draw(&options(1_000));
-    match layout {
-        Ok(layout) => assert!(matches!(layout.drawing.period(&limits), Err(Refused::Items(_)))),
-        Err(error) => assert!(matches!(error, Error::Refused(_)), "{error}"),
+    let document = read(&file(&nested, "0 INSERT | 2 B5 | 8 0"));
+    for rule in [Rule::EvenOdd, Rule::NonZero] {
+        let mut options = options(1_000);
+        options.rule = rule;
+        match document.draw(&options) {
+            Ok(layout) => {
+                let period = layout.drawing.period(&limits);
+                assert!(matches!(period, Err(Refused::Items(_))));
+            }
+            Err(error) => assert!(matches!(error, Error::Refused(_)), "{error}"),
+        }
     }
 }
