@@ -148,6 +148,38 @@ fn shifted(n: u128) -> (u128, u128) {
     (n >> 80, n << 48)
 }
 
+/// T of the first pixel lies so near below a whole number that fixed point and binary64 take it for that number.
+#[test]
+fn what_lies_just_below_a_whole_number_is_rounded_down() {
+    let ends = [stop(0, 0), stop(ONE, 65_535)];
+    let first = |kind, spread, stops: &[Stop]| {
+        let gradient = Gradient::new(kind, spread, stops).unwrap();
+        samples::<u16>(&gradient, (0, 0), (3, 1))[0]
+    };
+    // (−1, 1)·(2^40, 2^40 − 1) is −1: T is −1, not 0.
+    let far = 1 << 40;
+    let line = Kind::Linear {
+        from: (129, 127),
+        to: (129 + far, 126 + far),
+    };
+    assert_eq!(first(line, Spread::Repeat, &ends), 65_535);
+    // 2^44 + 2^86 is (2^43 + 1)² − 1: T is 5, not 6.
+    let inner = (1 << 43) - 5;
+    let ring = Kind::Radial {
+        centre: (128 - (1 << 22), 128 - (1 << 43)),
+        inner,
+        radius: inner + (1 << 24),
+    };
+    assert_eq!(first(ring, Spread::Pad, &[stop(6, 0), stop(6, 100)]), 0);
+    // 2^26·short is (2^26 − 1)·long − 1: a tangent below the one at which the gradient begins.
+    let (long, short) = ((1 << 48) - 1, (1 << 48) - (1 << 22) - 1);
+    let cone = Kind::Conical {
+        centre: (128 - long, 128 - short),
+        start: super::angle::within_eighth((1 << 26) - 1),
+    };
+    assert_eq!(first(cone, Spread::Pad, &ends), 65_535);
+}
+
 #[test]
 fn angles_of_the_table_are_the_nearest() {
     for k in 0..=4_096_u32 {
