@@ -406,7 +406,7 @@ fn short(
     found
 }
 
-/// Windows twice as long (the name of a kernel is one of C++, which has a `double`): the other half lies `words` words and `samples` samples further on.
+/// Windows twice as long: the other half lies `words` words and `samples` samples further on. (On CUDA a kernel is a function of C++, where `double` is no name.)
 #[cube(launch_unchecked)]
 #[allow(clippy::too_many_arguments)]
 fn twice(

@@ -5,8 +5,8 @@
 //! `extremes`, `median`, `convolution`) read that block and know no edges. It costs writing and reading each sample once more, a byte of either where sums take
 //! four.
 //!
-//! **Parts.** A band is cut so that the block and what lies between the steps take 32 MiB, however wide, high or deep it is: memory that is
-//! known beforehand, and little enough that much of it stays in the cache of a large device. Parts are wide, so that units of a plane read
+//! **Parts.** A band is cut so that the block and what lies between the steps take 64 MiB, however wide, high or deep it is: memory that is
+//! known beforehand, and enough samples for a large device to compute at once. Parts are wide, so that units of a plane read
 //! neighbours, and higher than their margins.
 
 mod block;
@@ -84,7 +84,7 @@ enum Inner {
 }
 
 /// Words of a part: of its block and of what lies between the steps.
-const PART: u64 = 1 << 23;
+const PART: u64 = 1 << 24;
 
 /// The most columns of a part, and the fewest for which it is cut. Parts begin at words of the output.
 const MOST_COLUMNS: u64 = 1 << 14;

@@ -139,12 +139,11 @@ fn magnitude(x: u32, y: u32, #[comptime] bits: u32) -> u32 {
     let (x, y) = (min(x, most), min(y, most));
     let (one, other) = (x * x, y * y);
     let sum = one + other;
-    // Less than 1 away from the root, and at most 65 535.
-    let estimate = u32::cast_from(f32::sqrt(f32::cast_from(max(sum, 1u32))));
-    let mut root = min(estimate, 0xffffu32);
-    root -= u32::cast_from(root * root > sum);
-    root += u32::cast_from(sum - root * root > 2u32 * root);
-    // No sum is the square of a half.
-    root += u32::cast_from(sum - root * root > root);
+    // At most 1 away from the rounded root, which is 65 536 at most.
+    let root = u32::cast_from(f32::sqrt(f32::cast_from(max(sum, 1u32))) + 0.5f32);
+    // Right where −root < off ≤ root, for no sum is the square of a half; modulo 2^32 it is what it is.
+    let off = i32::cast_from(sum - root * root);
+    let side = i32::cast_from(root);
+    let root = root + u32::cast_from(off > side) - u32::cast_from(off + side <= 0i32);
     select(sum < one, most, min(root, most))
 }

@@ -23,6 +23,9 @@ const BIAS: u32 = 65_535;
 /// The fewest rows of sums that a unit computes.
 const ROWS: u32 = 32;
 
+/// The most of them: of more, fewer units compute than a device has.
+const MOST_ROWS: u32 = 64;
+
 /// The mean of the square around every pixel of `target`, whose samples with a margin of R are in `block`; with an offset, M where the sample and the
 /// offset are at least the mean, else 0, of radii up to [`MAX_THRESHOLD_RADIUS`](super::MAX_THRESHOLD_RADIUS). `sums` has a word for every sample of the
 /// block but for the rows of its margins.
@@ -80,7 +83,7 @@ const fn vectors(block: &Block) -> u32 {
 #[allow(unsafe_code)]
 fn down_on<R: Runtime>(client: &ComputeClient<R>, block: &Block, sums: &Buffer, radius: u32, rows: u32) {
     let (vectors, side) = (vectors(block), 2 * radius + 1);
-    let run = side.max(ROWS);
+    let run = side.clamp(ROWS, MOST_ROWS);
     let (x, y) = (vectors.div_ceil(CUBE.0), rows.div_ceil(run).div_ceil(CUBE.1));
     // SAFETY: vectors are compared with those of a row, and rows of results with those that there is memory for; the block has 2R rows more.
     unsafe {
@@ -161,55 +164,92 @@ fn down<N: Size>(
     let vector = ABSOLUTE_POS_X;
     let top = ABSOLUTE_POS_Y * run;
     if vector < vectors && top < rows {
-        let first = vector * comptime!(4 / per_word(bits));
+        let words = comptime!(4 / per_word(bits));
+        let first = vector * words;
         let mut totals = Array::<u32>::new(4usize);
         #[unroll]
         for k in 0..4usize {
             totals[k] = 0u32;
         }
+        // Four rows are read before the first of them is used, so that a unit waits once for all. Rows past the block's count for nothing.
+        let last = rows + side - 2u32;
+        let mut enters = Array::<u32>::new(comptime!((4 * words) as usize));
+        let mut leaves = Array::<u32>::new(comptime!((4 * words) as usize));
+        let ready = top + side - 1u32;
         let mut row = top;
-        while row < top + side - 1u32 {
-            take(block, row * pitch + first, &mut totals, true, bits);
-            row += 1u32;
+        while row < ready {
+            rows_of_words(block, row, last, pitch, first, &mut enters, bits);
+            #[unroll]
+            for i in 0..4u32 {
+                if row + i < ready {
+                    take(&enters, i, &mut totals, true, bits);
+                }
+            }
+            row += 4u32;
         }
         let end = min(top + run, rows);
         let mut y = top;
         while y < end {
-            take(block, (y + side - 1u32) * pitch + first, &mut totals, true, bits);
-            let mut result = Vector::<u32, N>::empty();
+            rows_of_words(block, y + side - 1u32, last, pitch, first, &mut enters, bits);
+            rows_of_words(block, y, last, pitch, first, &mut leaves, bits);
             #[unroll]
-            for k in 0..4usize {
-                result[k] = totals[k];
+            for i in 0..4u32 {
+                take(&enters, i, &mut totals, true, bits);
+                if y + i < end {
+                    let mut result = Vector::<u32, N>::empty();
+                    #[unroll]
+                    for k in 0..4usize {
+                        result[k] = totals[k];
+                    }
+                    sums[((y + i) * vectors + vector) as usize] = result;
+                }
+                take(&leaves, i, &mut totals, false, bits);
             }
-            sums[(y * vectors + vector) as usize] = result;
-            take(block, y * pitch + first, &mut totals, false, bits);
-            y += 1u32;
+            y += 4u32;
         }
     }
 }
 
-/// Adds four samples that begin at word `at`, or takes them away.
+/// The words of four samples of each of four rows.
+#[cube]
+fn rows_of_words(
+    block: &Array<u32>,
+    row: u32,
+    last: u32,
+    pitch: u32,
+    first: u32,
+    found: &mut Array<u32>,
+    #[comptime] bits: u32,
+) {
+    let words = comptime!(4 / per_word(bits));
+    #[unroll]
+    for i in 0..4u32 {
+        #[unroll]
+        for j in 0..words {
+            found[comptime!((i * words + j) as usize)] =
+                block[(min(row + i, last) * pitch + first + j) as usize];
+        }
+    }
+}
+
+/// Adds the four samples of row `i`, or takes them away.
 #[cube]
 fn take(
-    block: &Array<u32>,
-    at: u32,
+    rows: &Array<u32>,
+    #[comptime] i: u32,
     totals: &mut Array<u32>,
     #[comptime] enters: bool,
     #[comptime] bits: u32,
 ) {
     let lanes = comptime!(per_word(bits));
     #[unroll]
-    for j in 0..comptime!(4 / lanes) {
-        let word = block[(at + j) as usize];
-        #[unroll]
-        for l in 0..lanes {
-            let sample = (word >> comptime!(l * bits)) & comptime!(ones(bits));
-            let k = comptime!((j * lanes + l) as usize);
-            if comptime!(enters) {
-                totals[k] += sample;
-            } else {
-                totals[k] -= sample;
-            }
+    for k in 0..4u32 {
+        let word = rows[comptime!((i * (4 / lanes) + k / lanes) as usize)];
+        let sample = (word >> comptime!(k % lanes * bits)) & comptime!(ones(bits));
+        if comptime!(enters) {
+            totals[comptime!(k as usize)] += sample;
+        } else {
+            totals[comptime!(k as usize)] -= sample;
         }
     }
 }

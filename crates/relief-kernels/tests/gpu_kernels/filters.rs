@@ -12,7 +12,7 @@ use relief_kernels::sobel::{self, Component};
 use relief_kernels::window;
 use relief_raster::{Depth, Sample, View, ViewMut};
 
-use crate::framed::{Case, EDGES, case, device_of_test, rect};
+use crate::framed::{Case, EDGES, case, device_of_test, rect, shared_device};
 use crate::support::unpack;
 
 const fn mean(radius: u32) -> Filter<'static> {
@@ -173,7 +173,7 @@ impl Case {
     }
 
     fn agrees_with<S: Sample>(&self, filter: &Filter<'_>, every: usize, defined: impl Fn(i64, i64) -> u16) {
-        let Some(gpu) = device_of_test() else { return };
+        let Some(gpu) = shared_device() else { return };
         let got = self.filtered::<S>(&gpu, filter).unwrap();
         let cpu = self.on_the_cpu::<S>(filter);
         let width = self.band.width() as usize;
@@ -538,7 +538,7 @@ fn no_memory_but_what_is_said_is_taken() {
 
 #[test]
 fn bands_beyond_the_filter_or_the_output_are_refused() {
-    let Some(gpu) = device_of_test() else { return };
+    let Some(gpu) = shared_device() else { return };
     let plane = Plane::new(gpu.upload(&[7; 64]).unwrap(), 0, 4, 16, 16, Depth::Eight).unwrap();
     let output = gpu.upload(&[9; 64]).unwrap();
     let refuse = |filter: &Filter<'_>, size, band, pitch| {

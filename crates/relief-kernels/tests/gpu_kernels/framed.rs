@@ -1,6 +1,7 @@
 //! A filter over a source that lies somewhere, as tests of filters have it: which samples count, and the source on a device.
 
 use std::cell::OnceCell;
+use std::sync::OnceLock;
 
 use relief_kernels::device::{DeviceError, Gpu};
 use relief_kernels::edge::Edge;
@@ -16,6 +17,12 @@ thread_local! {
 
 pub(crate) fn device_of_test() -> Option<Gpu> {
     DEVICE.with(|cell| cell.get_or_init(device).clone())
+}
+
+/// One for all tests that do not look at its memory: a kernel is compiled once for all of them.
+pub(crate) fn shared_device() -> Option<Gpu> {
+    static SHARED: OnceLock<Option<Gpu>> = OnceLock::new();
+    SHARED.get_or_init(device).clone()
 }
 
 pub(crate) const EDGES: [Edge; 4] = [Edge::Clamp, Edge::Mirror, Edge::Wrap, Edge::Zero];
