@@ -56,7 +56,7 @@ fn filter_on<R: Runtime>(client: &ComputeClient<R>, block: &Block, rank: Rank, t
 }
 
 #[cube(launch_unchecked)]
-#[allow(clippy::too_many_arguments)]
+#[allow(clippy::too_many_arguments, clippy::assign_op_pattern)]
 fn ranks(
     block: &Array<u32>,
     output: &mut Array<u32>,
