@@ -93,8 +93,8 @@ fn bilaterals<S: Sample>(bencher: Bencher<'_, '_>, radius: usize) {
     let range: Vec<u16> = (0..100).map(|apart| bilateral::ONE - 40 * apart).collect();
     let weights =
         bilateral::Weights::new(radius, &vec![bilateral::ONE; side * side], &range).expect("weights");
-    let mut scratch = vec![0; bilateral::cpu::scratch_words(S::DEPTH)];
     tile::<S>(bencher, radius, |source, out| {
+        let mut scratch = vec![0; bilateral::cpu::scratch_words(S::DEPTH)];
         bilateral::cpu::filter(source, &weights, out, &mut scratch)
     });
 }
