@@ -567,10 +567,15 @@ impl<S: Sample> Gpus<S> {
         if step.lowering() == Lowering::Host && !builder.is_kept(index) {
             return self.host_plane(device, index, need, cancel);
         }
-        let Some(buffer) = slot.planes[index].clone() else {
-            return Err(Error::defect(need, "a plane of a device was not allocated").into());
-        };
         let pitch = pitch(need.width(), S::DEPTH.bytes());
+        let buffer = match slot.planes[index].clone() {
+            Some(buffer) => buffer,
+            // Of what the host computes elsewhere the cell is kept here: as much as the host would have copied.
+            None if step.lowering() == Lowering::Host => {
+                device.gpu.buffer(pitch as usize * need.height() as usize)?
+            }
+            None => return Err(Error::defect(need, "a plane of a device was not allocated").into()),
+        };
         let launch = Launch {
             gpu: &device.gpu,
             depth: S::DEPTH,

@@ -256,3 +256,15 @@ fn the_host_keeps_tiles_of_what_it_computes_for_a_device() {
     let (alone, for_device) = (cache(&options), cache(&on(device, &options)));
     assert!(for_device * 2 > alone, "{for_device} of {alone} bytes");
 }
+
+/// A node of the host that repeats is kept where it lies wholly in its extent; a kernel reads it there, and beyond.
+#[test]
+fn a_cell_of_a_node_of_the_host_is_read_by_a_kernel() {
+    let Some(device) = device() else { return };
+    let root =
+        "median radius=1 rank=1 { (source)worley seed=7 size=14 period-y=1 of=\"cell\" x=14 height=18 }";
+    for depth in [8, 16] {
+        let (design, images) = canvas(18, 9, depth, root);
+        agree(device, &design, &images, &Options::default()).unwrap_or_else(|error| panic!("{error}"));
+    }
+}
