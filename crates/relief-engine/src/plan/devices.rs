@@ -28,6 +28,8 @@ struct Pace {
     lanes: usize,
     /// Bands on the way in a lane.
     depth: usize,
+    /// The same of a design with kernels of its own, many small ones to a band.
+    of_kernels: (usize, usize),
 }
 
 impl Target {
@@ -50,17 +52,21 @@ impl Target {
                 band: 4 << 20,
                 lanes: 1,
                 depth: 2,
+                of_kernels: (1, 2),
             },
             // Two queues overlap computing with copying; Vulkan has one queue for both.
             (false, true) => Pace {
                 band: 32 << 20,
                 lanes: 2,
                 depth: 2,
+                // As many bands on the way: while a kernel of one lane ends, those of others use the units that it leaves.
+                of_kernels: (4, 1),
             },
             (false, false) => Pace {
                 band: 64 << 20,
                 lanes: 1,
                 depth: 3,
+                of_kernels: (1, 3),
             },
         };
         Ok(Self { reports, pace })
@@ -127,9 +133,19 @@ impl Target {
     }
 
     /// Lanes of a device and bands on the way in each, the most welcome first.
-    pub(crate) fn lanes(&self) -> Vec<(usize, usize)> {
-        let Pace { lanes, depth, .. } = self.pace;
-        vec![(lanes, depth), (1, depth), (1, 1)]
+    pub(crate) fn lanes(&self, program: &Program) -> Vec<(usize, usize)> {
+        let Pace {
+            lanes,
+            depth,
+            of_kernels,
+            ..
+        } = self.pace;
+        let own = program.steps.iter().any(|step| step.lowering() == Lowering::Kernel);
+        let mut all = vec![(lanes, depth), (1, depth), (1, 1)];
+        if own && of_kernels != (lanes, depth) {
+            all.insert(0, of_kernels);
+        }
+        all
     }
 
     /// How many bands share their planes, and the bytes that the job takes of every device, of which at most `memory`

@@ -375,7 +375,7 @@ impl Draft<'_> {
         let mut least_host = u64::MAX;
         let mut shortage = None;
         for (columns, rows) in gpus.bands(width, height, bytes, self.options.tile, self.wanted_rows(height)) {
-            for (lanes, depth) in gpus.lanes() {
+            for (lanes, depth) in gpus.lanes(&program) {
                 let tile = tile(rows.clamp(1, 512), width, bytes, halo, is_turned(&program));
                 let shape = Shape {
                     tile_width: tile.0,

@@ -5,7 +5,7 @@
 //! `extremes`, `median`, `convolution`) read that block and know no edges. It costs writing and reading each sample once more, a byte of either where sums take
 //! four.
 //!
-//! **Parts.** A band is cut so that the block and what lies between the steps take 64 MiB, however wide, high or deep it is: memory that is
+//! **Parts.** A band is cut so that the block and what lies between the steps take 32 MiB, however wide, high or deep it is: memory that is
 //! known beforehand, and enough samples for a large device to compute at once. Parts are wide, so that units of a plane read
 //! neighbours, and higher than their margins.
 
@@ -84,7 +84,7 @@ enum Inner {
 }
 
 /// Words of a part: of its block and of what lies between the steps.
-const PART: u64 = 1 << 24;
+const PART: u64 = 1 << 23;
 
 /// The most columns of a part, and the fewest for which it is cut. Parts begin at words of the output.
 const MOST_COLUMNS: u64 = 1 << 14;
@@ -167,6 +167,7 @@ impl<'a> Filter<'a> {
             Self::Sobel(_) | Self::Rank(_) | Self::Convolution(_) => (1, 0),
             // It needs no block, see `scratch_words`.
             Self::Sharpen { .. } => (1, 0),
+            Self::Mean { radius } if window::gpu::is_near(*radius) => (1, 0),
             // A sum for every sample.
             Self::Mean { .. } | Self::LocalMean { .. } => (1, per_word(bits).into()),
             Self::Extreme { shape, radius, .. } => match shape {
@@ -373,6 +374,9 @@ impl Part<'_> {
         block.gather(gpu, source, across, down, edge)?;
         match *self.filter {
             Filter::Sobel(component) => sobel::gpu::filter(gpu, &block, component, &self.target),
+            Filter::Mean { radius } if window::gpu::is_near(radius) => {
+                window::gpu::near(gpu, &block, radius, &self.target)
+            }
             Filter::Mean { radius } => {
                 let sums = self.between()?;
                 window::gpu::mean(gpu, &block, &sums, radius, None, &self.target)

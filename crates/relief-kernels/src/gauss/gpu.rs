@@ -8,7 +8,7 @@
 //! 2. *Across*: the upper and the lower 16 bits of these sums are weighted apart, as on the CPU, so that integers of 64 bits, which not every
 //!    device has, are not needed. What they make together is at most 2^32 − 2^16 in units of 2^-16; with the half it still fits.
 //!
-//! A band is computed in parts of so many rows that their sums take 32 MiB, however high it is.
+//! A band is computed in parts of so many rows that their sums take 64 MiB, however high it is.
 
 use cubecl::prelude::*;
 use relief_raster::Rect;
@@ -75,7 +75,7 @@ const fn steps(radius: u32) -> u32 {
 }
 
 /// Words of sums for which a part of a band is cut.
-const SUMS: u64 = 1 << 23;
+const SUMS: u64 = 1 << 24;
 
 /// The most rows of a part: as many cubes as every device takes.
 const MOST_ROWS: u64 = 1 << 16;

@@ -3,6 +3,10 @@
 //! Both steps take four columns at once, as a vector. *Down*, a unit sums the first window of a run of rows and moves on row by row: units beside it
 //! read the words beside. *Across*, it does so along 32 results of a row. All sums are whole and modulo 2^32; where that of a window exceeds it (16
 //! bits and R ≥ 128), the upper bits and the lowest 8 of the sums of columns are summed apart, and what they come to is divided digit by digit.
+//!
+//! Of small windows (R ≤ [`NEAR`]) nothing is kept between: a unit sums four windows of a row from the few words they lie in, and moves on row by row
+//! by summing the row that leaves again. That is some operations more for each sample, but sums of 32 bits are eight bytes for each on their way to
+//! memory and back.
 
 use cubecl::prelude::*;
 
@@ -19,6 +23,17 @@ const RUN: u32 = 8;
 
 /// What is added to offsets so that none is below 0.
 const BIAS: u32 = 65_535;
+
+/// The largest R of windows whose sums are not kept.
+const NEAR: u32 = 16;
+
+/// Rows of means that a unit computes where they are not.
+const NEAR_ROWS: u32 = 32;
+
+/// Whether [`near`] computes means of such squares, which needs no memory for sums.
+pub(crate) const fn is_near(radius: u32) -> bool {
+    radius <= NEAR
+}
 
 /// The fewest rows of sums that a unit computes.
 const ROWS: u32 = 32;
@@ -64,6 +79,19 @@ pub(crate) fn mean(
     )
 }
 
+/// [`mean`] of a square for which [`is_near`] holds.
+///
+/// # Errors
+/// Where the device fails.
+pub(crate) fn near(gpu: &Gpu, block: &Block, radius: u32, target: &Target<'_>) -> Result<(), DeviceError> {
+    gpu.launch(
+        "mean: near",
+        &(block.bits, radius),
+        &[block.operand(), target.operand()],
+        || on_client!(gpu, client => near_on(client, block, radius, target)),
+    )
+}
+
 /// The place in its vector of the first sum that enters a window.
 const fn first_entering(radius: u32) -> u32 {
     (2 * radius + 1) % 4
@@ -78,6 +106,37 @@ fn is_wide(radius: u32, bits: u32) -> bool {
 /// Vectors of a row of sums.
 const fn vectors(block: &Block) -> u32 {
     block.pitch * per_word(block.bits) / 4
+}
+
+#[allow(unsafe_code)]
+fn near_on<R: Runtime>(client: &ComputeClient<R>, block: &Block, radius: u32, target: &Target<'_>) {
+    let bits = block.bits;
+    let quads = (target.words * per_word(bits)).div_ceil(4);
+    let count = (2 * radius + 1).pow(2);
+    let (x, y) = (
+        quads.div_ceil(CUBE.0),
+        target.rows.div_ceil(NEAR_ROWS).div_ceil(CUBE.1),
+    );
+    // SAFETY: fours and rows of results are compared with those of the target, whose rows have whole vectors of four words; the block has 2R rows
+    // more, and its rows more words beyond the last sample than four windows side by side need.
+    unsafe {
+        near_rows::launch_unchecked::<R>(
+            client,
+            CubeCount::Static(x, y, 1),
+            CubeDim::new_2d(CUBE.0, CUBE.1),
+            ArrayArg::from_raw_parts(block.samples.handle(), block.samples.words()),
+            ArrayArg::from_raw_parts(target.output.handle(), target.output.words()),
+            block.pitch,
+            quads,
+            target.rows,
+            target.offset,
+            target.pitch,
+            count,
+            reciprocal(count),
+            radius,
+            bits,
+        );
+    }
 }
 
 #[allow(unsafe_code)]
@@ -146,6 +205,110 @@ fn across_on<R: Runtime>(
             bits,
         );
     }
+}
+
+/// The means of four windows beside each other in each of some rows.
+#[cube(launch_unchecked)]
+#[allow(clippy::too_many_arguments)]
+fn near_rows(
+    block: &Array<u32>,
+    output: &mut Array<u32>,
+    block_pitch: u32,
+    quads: u32,
+    rows: u32,
+    offset: u32,
+    pitch: u32,
+    count: u32,
+    reciprocal: u32,
+    #[comptime] radius: u32,
+    #[comptime] bits: u32,
+) {
+    let quad = ABSOLUTE_POS_X;
+    let top = ABSOLUTE_POS_Y * NEAR_ROWS;
+    if quad < quads && top < rows {
+        let lanes = comptime!(per_word(bits));
+        let first = quad * comptime!(4 / lanes);
+        let mut totals = Array::<u32>::new(4usize);
+        let mut enters = Array::<u32>::new(4usize);
+        let mut leaves = Array::<u32>::new(4usize);
+        #[unroll]
+        for k in 0..4usize {
+            totals[k] = 0u32;
+        }
+        #[unroll]
+        for i in 0..comptime!(2 * radius) {
+            windows(block, (top + i) * block_pitch + first, &mut enters, radius, bits);
+            #[unroll]
+            for k in 0..4usize {
+                totals[k] += enters[k];
+            }
+        }
+        let end = min(top + NEAR_ROWS, rows);
+        let mut y = top;
+        while y < end {
+            let from = y * block_pitch + first;
+            windows(block, from + comptime!(2 * radius) * block_pitch, &mut enters, radius, bits);
+            windows(block, from, &mut leaves, radius, bits);
+            #[unroll]
+            for j in 0..comptime!(4 / lanes) {
+                let mut word = u32::new(0);
+                #[unroll]
+                for l in 0..lanes {
+                    let k = comptime!((j * lanes + l) as usize);
+                    let sum = totals[k] + enters[k];
+                    word |= quotient(sum + (count >> 1u32), count, reciprocal) << comptime!(l * bits);
+                    totals[k] = sum - leaves[k];
+                }
+                output[(offset + y * pitch + first + j) as usize] = word;
+            }
+            y += 1u32;
+        }
+    }
+}
+
+/// The sums of four windows of 2R + 1 samples of a row that begin at a word's four samples.
+#[cube]
+fn windows(block: &Array<u32>, at: u32, found: &mut Array<u32>, #[comptime] radius: u32, #[comptime] bits: u32) {
+    let lanes = comptime!(per_word(bits));
+    let side = comptime!(2 * radius + 1);
+    let mut words = Array::<u32>::new(comptime!((side + 3).div_ceil(lanes) as usize));
+    #[unroll]
+    for j in 0..comptime!((side + 3).div_ceil(lanes)) {
+        words[comptime!(j as usize)] = block[(at + j) as usize];
+    }
+    // Those of whole words two by two, of which each half has room: 8 · 255.
+    let mut both = u32::new(0);
+    #[unroll]
+    for j in 0..comptime!(side / lanes) {
+        let word = words[comptime!(j as usize)];
+        if comptime!(bits == 8) {
+            both += (word & 0x00ff_00ffu32) + ((word >> 8u32) & 0x00ff_00ffu32);
+        } else {
+            both += (word & 0xffffu32) + (word >> 16u32);
+        }
+    }
+    let mut sum = if comptime!(bits == 8) {
+        (both & 0xffffu32) + (both >> 16u32)
+    } else {
+        both
+    };
+    #[unroll]
+    for i in comptime!(side / lanes * lanes)..side {
+        sum += sample_of(&words, i, bits);
+    }
+    found[0] = sum;
+    #[unroll]
+    for k in 1..4u32 {
+        sum = sum + sample_of(&words, comptime!(side + k - 1), bits) - sample_of(&words, comptime!(k - 1), bits);
+        found[comptime!(k as usize)] = sum;
+    }
+}
+
+/// A sample of some words.
+#[cube]
+fn sample_of(words: &Array<u32>, #[comptime] i: u32, #[comptime] bits: u32) -> u32 {
+    let lanes = comptime!(per_word(bits));
+    (words[comptime!((i / lanes) as usize)] >> comptime!(i % lanes * bits)) & comptime!(ones(bits))
 }
 
 /// The sums of `side` rows from each of `run` rows on, for four columns.
