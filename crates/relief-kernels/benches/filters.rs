@@ -7,6 +7,7 @@ mod memory;
 use divan::counter::ItemsCount;
 use divan::{Bencher, black_box};
 use relief_kernels::extremes::{self, Extreme, Shape};
+use relief_kernels::gauss::{self, Bell};
 use relief_kernels::sobel::Component;
 use relief_kernels::window::{self, Law};
 use relief_kernels::{bilateral, convolution, sobel};
@@ -96,5 +97,18 @@ fn bilaterals<S: Sample>(bencher: Bencher<'_, '_>, radius: usize) {
     tile::<S>(bencher, radius, |source, out| {
         let mut scratch = vec![0; bilateral::cpu::scratch_words(S::DEPTH)];
         bilateral::cpu::filter(source, &weights, out, &mut scratch)
+    });
+}
+
+#[divan::bench(types = [u8, u16], args = [4, 8, 32])]
+fn bell<S: Sample>(bencher: Bencher<'_, '_>, reach: u32) {
+    // Of any form: sums count, not what they are of.
+    let sides = 32_768 / (2 * reach + 1);
+    let mut half = vec![sides; reach as usize + 1];
+    half[0] = 65_536 - 2 * reach * sides;
+    let bell = Bell::new(&half).expect("weights that sum to 2^16");
+    tile::<S>(bencher, bell.radius(), |source, out| {
+        let mut scratch = vec![0; gauss::cpu::scratch_words(&bell)];
+        gauss::cpu::filter(source, &bell, out, &mut scratch);
     });
 }

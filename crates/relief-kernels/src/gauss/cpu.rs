@@ -83,9 +83,7 @@ fn columns<S: Sample, const N: usize>(rows: View<'_, S>, half: &[u32], at: usize
         *sum = half[0] * wide(*sample);
     }
     for (k, weight) in half.iter().enumerate().skip(1) {
-        let one = &rows.row(reach - k)[at..at + N];
-        let other = &rows.row(reach + k)[at..at + N];
-        add_pair(&mut sums, one, other, *weight);
+        add_pair(&mut sums, &rows.row(reach - k)[at..], &rows.row(reach + k)[at..], *weight);
     }
     for (sum, out) in sums.iter().zip(&mut out[at..at + N]) {
         *out = f64::from(*sum);
@@ -114,30 +112,49 @@ versions! {
 /// `N` results from column `at` on: ⌊(S + 2^31) / 2^32⌋ of the sum S.
 #[inline(always)]
 fn row<S: Sample, const N: usize>(sums: &[f64], half: &[u32], at: usize, out: &mut [S]) {
-    const SCALE: f64 = 1.0 / 4_294_967_296.0;
+    // S + 2^31 is below 2^49. From 2^52 on a number's last bit is worth 1, so that the lower bits are those of the integer: shifted, they are
+    // the result, where a conversion would look at each number for what it cannot be.
+    const RAISED: f64 = 4_503_599_627_370_496.0 + 2_147_483_648.0;
     let middle = at + half.len() - 1;
     let mut totals = [0_f64; N];
-    for (total, sum) in totals.iter_mut().zip(&sums[middle..middle + N]) {
-        *total = f64::from(half[0]) * sum;
-    }
+    add_weighted(&mut totals, &sums[middle..], None, half[0]);
     for (k, weight) in half.iter().enumerate().skip(1) {
-        let (one, other) = (&sums[middle - k..][..N], &sums[middle + k..][..N]);
-        let weight = f64::from(*weight);
-        for ((total, one), other) in totals.iter_mut().zip(one).zip(other) {
-            *total += weight * (one + other);
-        }
+        add_weighted(&mut totals, &sums[middle - k..], Some(&sums[middle + k..]), *weight);
     }
     for (total, out) in totals.iter().zip(&mut out[at..at + N]) {
-        // Between 1/2 and M + 1/2: the integer below, which vectors convert to 32 bits.
-        *out = S::from_u16((total * SCALE + 0.5) as i32 as u16);
+        *out = S::from_u16(((total + RAISED).to_bits() >> 32) as u16);
+    }
+}
+
+/// Adds the first `N` numbers, or what they and those of another row are together, so many times.
+#[inline(always)]
+fn add_weighted<const N: usize>(totals: &mut [f64; N], one: &[f64], other: Option<&[f64]>, weight: u32) {
+    let weight = f64::from(weight);
+    // Of a length that is known, so that a vector of all registers is made of them.
+    let (Some(one), other) = (one.first_chunk::<N>(), other.map(|other| other.first_chunk::<N>())) else {
+        return;
+    };
+    match other.flatten() {
+        Some(other) => {
+            for i in 0..N {
+                totals[i] += weight * (one[i] + other[i]);
+            }
+        }
+        None => {
+            for i in 0..N {
+                totals[i] += weight * one[i];
+            }
+        }
     }
 }
 
 /// Adds two rows of equal distance: at most 2 · 65 535 · 2^15, for a weight that counts twice is at most 2^15.
 #[inline(always)]
 fn add_pair<S: Sample, const N: usize>(sums: &mut [u32; N], one: &[S], other: &[S], weight: u32) {
-    for ((sum, one), other) in sums.iter_mut().zip(one).zip(other) {
-        *sum = sum.wrapping_add(weight * (wide(*one) + wide(*other)));
+    if let (Some(one), Some(other)) = (one.first_chunk::<N>(), other.first_chunk::<N>()) {
+        for i in 0..N {
+            sums[i] = sums[i].wrapping_add(weight.wrapping_mul(wide(one[i]) + wide(other[i])));
+        }
     }
 }
 
