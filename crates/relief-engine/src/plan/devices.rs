@@ -140,7 +140,10 @@ impl Target {
             of_kernels,
             ..
         } = self.pace;
-        let own = program.steps.iter().any(|step| step.lowering() == Lowering::Kernel);
+        let own = program
+            .steps
+            .iter()
+            .any(|step| step.lowering() == Lowering::Kernel);
         let mut all = vec![(lanes, depth), (1, depth), (1, 1)];
         if own && of_kernels != (lanes, depth) {
             all.insert(0, of_kernels);

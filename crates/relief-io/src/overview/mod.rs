@@ -131,12 +131,21 @@ struct Writing {
 impl Writing {
     fn take(&mut self, band: &Band<'_>) -> io::Result<()> {
         let (x, width) = (band.rect.x().unsigned_abs(), band.rect.width() as usize);
-        for row in 0..band.rect.height() {
-            let from = row as usize * width;
-            let blocks = &mut self.rows[0].blocks;
-            gather_row(blocks, x, &band.samples, from..from + width);
-            if x + width as u64 == self.layout.width {
-                self.next += 1;
+        let mut row = 0;
+        while row < band.rect.height() {
+            // The rows of the band that lie in the same blocks; where it is not as wide as the raster, one.
+            let whole = x + width as u64 == self.layout.width;
+            let left = if x == 0 { SIDE - self.next % SIDE } else { 1 };
+            let rows = if whole {
+                left.min(band.rect.height() - row)
+            } else {
+                1
+            };
+            let part = row as usize * width..(row + rows) as usize * width;
+            gather_rows(&mut self.rows[0].blocks, x, &band.samples, part, width);
+            row += rows;
+            if whole {
+                self.next += rows;
                 if self.next % SIDE == 0 || self.next == self.layout.height {
                     self.close_row()?;
                 }
@@ -175,12 +184,27 @@ impl Writing {
     }
 }
 
-/// Adds some of the samples, which lie in a row from this column on, to the blocks of its columns.
-fn gather_row(blocks: &mut [Block], x: u64, samples: &Samples<'_>, part: Range<usize>) {
-    let isa = Isa::best();
-    match samples {
-        Samples::Eight(samples) => gather(blocks, x, &samples[part], |run| cpu::of_bytes(isa, run)),
-        Samples::Sixteen(samples) => gather(blocks, x, &samples[part], |run| cpu::of_words(isa, run)),
+/// Adds a part of the samples, whole rows of so many columns from this column on, to the blocks of their columns.
+fn gather_rows(blocks: &mut [Block], x: u64, samples: &Samples<'_>, part: Range<usize>, columns: usize) {
+    let (isa, side) = (Isa::best(), SIDE as usize);
+    if x % SIDE == 0 {
+        let (rows, blocks) = (part.len() / columns.max(1), &mut blocks[(x / SIDE) as usize..]);
+        match samples {
+            Samples::Eight(samples) => {
+                cpu::add_rows_of_bytes(isa, &samples[part], columns, columns, rows, side, blocks)
+            }
+            Samples::Sixteen(samples) => {
+                cpu::add_rows_of_words(isa, &samples[part], columns, columns, rows, side, blocks)
+            }
+        }
+        return;
+    }
+    for from in part.step_by(columns.max(1)) {
+        let row = from..from + columns;
+        match samples {
+            Samples::Eight(samples) => gather(blocks, x, &samples[row], |run| cpu::of_bytes(isa, run)),
+            Samples::Sixteen(samples) => gather(blocks, x, &samples[row], |run| cpu::of_words(isa, run)),
+        }
     }
 }
 

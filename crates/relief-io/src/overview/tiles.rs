@@ -9,7 +9,7 @@ use relief_atomic::AtomicFile;
 use relief_engine::sink::Raster;
 use relief_engine::{Grid, Tile, TileSink};
 
-use super::{Block, ENTRY, FIRST, Layout, SIDE, begun, entry, gather_row, of_entry};
+use super::{Block, ENTRY, FIRST, Layout, SIDE, begun, entry, gather_rows, of_entry};
 use crate::sink::positioned::{read_at, write_all_at};
 
 /// Hands tiles to another sink and leaves an [`Overview`](super::Overview) of them behind, where every block of 256 × 256 pixels lies in one tile and all tiles are computed in one
@@ -76,10 +76,8 @@ impl<T: TileSink> OverviewTiles<T> {
         for block in 0..blocks(rect.height()) {
             row.fill(Block::EMPTY);
             let lines = block * SIDE..rect.height().min((block + 1) * SIDE);
-            for line in lines {
-                let line = line as usize * width..(line as usize + 1) * width;
-                gather_row(&mut row, 0, &tile.samples, line);
-            }
+            let part = lines.start as usize * width..lines.end as usize * width;
+            gather_rows(&mut row, 0, &tile.samples, part, width);
             bytes.clear();
             row.iter().for_each(|block| bytes.extend(entry(*block)));
             let place = (top + block) * layout.size(FIRST).0 + left;

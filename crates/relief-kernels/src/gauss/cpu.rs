@@ -83,7 +83,12 @@ fn columns<S: Sample, const N: usize>(rows: View<'_, S>, half: &[u32], at: usize
         *sum = half[0] * wide(*sample);
     }
     for (k, weight) in half.iter().enumerate().skip(1) {
-        add_pair(&mut sums, &rows.row(reach - k)[at..], &rows.row(reach + k)[at..], *weight);
+        add_pair(
+            &mut sums,
+            &rows.row(reach - k)[at..],
+            &rows.row(reach + k)[at..],
+            *weight,
+        );
     }
     for (sum, out) in sums.iter().zip(&mut out[at..at + N]) {
         *out = f64::from(*sum);
@@ -119,7 +124,12 @@ fn row<S: Sample, const N: usize>(sums: &[f64], half: &[u32], at: usize, out: &m
     let mut totals = [0_f64; N];
     add_weighted(&mut totals, &sums[middle..], None, half[0]);
     for (k, weight) in half.iter().enumerate().skip(1) {
-        add_weighted(&mut totals, &sums[middle - k..], Some(&sums[middle + k..]), *weight);
+        add_weighted(
+            &mut totals,
+            &sums[middle - k..],
+            Some(&sums[middle + k..]),
+            *weight,
+        );
     }
     for (total, out) in totals.iter().zip(&mut out[at..at + N]) {
         *out = S::from_u16(((total + RAISED).to_bits() >> 32) as u16);
@@ -131,7 +141,10 @@ fn row<S: Sample, const N: usize>(sums: &[f64], half: &[u32], at: usize, out: &m
 fn add_weighted<const N: usize>(totals: &mut [f64; N], one: &[f64], other: Option<&[f64]>, weight: u32) {
     let weight = f64::from(weight);
     // Of a length that is known, so that a vector of all registers is made of them.
-    let (Some(one), other) = (one.first_chunk::<N>(), other.map(|other| other.first_chunk::<N>())) else {
+    let (Some(one), other) = (
+        one.first_chunk::<N>(),
+        other.map(|other| other.first_chunk::<N>()),
+    ) else {
         return;
     };
     match other.flatten() {

@@ -247,7 +247,13 @@ fn near_rows(
         let mut y = top;
         while y < end {
             let from = y * block_pitch + first;
-            windows(block, from + comptime!(2 * radius) * block_pitch, &mut enters, radius, bits);
+            windows(
+                block,
+                from + comptime!(2 * radius) * block_pitch,
+                &mut enters,
+                radius,
+                bits,
+            );
             windows(block, from, &mut leaves, radius, bits);
             #[unroll]
             for j in 0..comptime!(4 / lanes) {
@@ -268,7 +274,13 @@ fn near_rows(
 
 /// The sums of four windows of 2R + 1 samples of a row that begin at a word's four samples.
 #[cube]
-fn windows(block: &Array<u32>, at: u32, found: &mut Array<u32>, #[comptime] radius: u32, #[comptime] bits: u32) {
+fn windows(
+    block: &Array<u32>,
+    at: u32,
+    found: &mut Array<u32>,
+    #[comptime] radius: u32,
+    #[comptime] bits: u32,
+) {
     let lanes = comptime!(per_word(bits));
     let side = comptime!(2 * radius + 1);
     let mut words = Array::<u32>::new(comptime!((side + 3).div_ceil(lanes) as usize));
@@ -299,7 +311,8 @@ fn windows(block: &Array<u32>, at: u32, found: &mut Array<u32>, #[comptime] radi
     found[0] = sum;
     #[unroll]
     for k in 1..4u32 {
-        sum = sum + sample_of(&words, comptime!(side + k - 1), bits) - sample_of(&words, comptime!(k - 1), bits);
+        sum = sum + sample_of(&words, comptime!(side + k - 1), bits)
+            - sample_of(&words, comptime!(k - 1), bits);
         found[comptime!(k as usize)] = sum;
     }
 }
