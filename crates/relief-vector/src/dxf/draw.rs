@@ -1,15 +1,15 @@
 //! A document as a drawing.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
-use kurbo::{Affine, Arc, BezPath, Point, Shape as _, Vec2};
+use kurbo::{Affine, Arc, BezPath, PathEl, Point, Vec2};
 
 use super::Error;
-use super::document::{Document, Entity, INHERITED, Insert, Shape};
+use super::document::{Block, Document, Entity, INHERITED, Insert, Shape};
 use crate::drawing::{Cell, Drawing, Lattice, Placement, spread};
-use crate::flatten::nearest;
+use crate::flatten::{MAX, nearest};
 use crate::limits::{Limits, Refused};
-use crate::shapes::{arc_tolerance, ellipse_within};
+use crate::shapes::{arc_tolerance, cubics, ellipse_within, flat_arc};
 use crate::sketch::Sketch;
 use crate::{Pixel, Rule, Stroke};
 
@@ -21,7 +21,8 @@ pub enum Origin {
         /// The height.
         height: u64,
     },
-    /// The top-left of the box over all layers that are neither frozen nor off is that of the raster.
+    /// The top-left of the box of what is drawn where all layers are chosen that are neither frozen nor off is that of the raster. So layers of
+    /// one file lie upon each other whichever of them are chosen.
     Box,
 }
 
@@ -65,7 +66,7 @@ impl std::fmt::Display for Warning {
 pub struct Layout {
     /// The outlines.
     pub drawing: Drawing,
-    /// Columns and rows of the box over all layers that are neither frozen nor off.
+    /// Columns and rows of the box of [`Origin::Box`].
     pub size: Option<(u64, u64)>,
     /// How many columns right of the origin of the file and rows above it the drawing reaches.
     pub reach: Option<(u64, u64)>,
@@ -86,6 +87,9 @@ const MAX_WARNINGS: usize = 64;
 
 /// Ends of curves that lie so near, in pixels, are one.
 const NEAR: f64 = 1.0 / 16.0;
+
+/// Bulges up to this are computed without a centre, which would lie very far away: other programs write such for sides that are straight.
+const FLAT: f64 = 1.0 / 1_024.0;
 
 /// Ends that are looked at to find the nearest one.
 const MAX_ENDS: usize = 64;
@@ -123,6 +127,7 @@ impl Document {
                 cells: Vec::new(),
             },
             warnings: Vec::new(),
+            told: HashSet::new(),
             more: 0,
         };
         let root = self.blocks.len() as u32 - 1;
@@ -225,11 +230,17 @@ struct Drawer<'a> {
     items: u64,
     drawing: Drawing,
     warnings: Vec<Warning>,
+    /// Lines of what is not drawn.
+    told: HashSet<u64>,
     more: u64,
 }
 
 impl Drawer<'_> {
     fn warn(&mut self, line: u64, what: &str) {
+        // A block is drawn once for each way it lies.
+        if !self.told.insert(line) {
+            return;
+        }
         if self.warnings.len() < MAX_WARNINGS {
             self.warnings.push(Warning {
                 line,
@@ -251,8 +262,40 @@ impl Drawer<'_> {
     }
 
     /// The layer of an entity in a block that is inserted on the layer `inherited`.
-    fn is_drawn(&self, layer: u32, inherited: u32) -> bool {
-        self.wanted[if layer == INHERITED { inherited } else { layer } as usize]
+    const fn layer(entity: &Entity, inherited: u32) -> u32 {
+        match entity.layer {
+            INHERITED => inherited,
+            layer => layer,
+        }
+    }
+
+    /// The box of what all layers that are neither frozen nor off, or are chosen, draw of a block; nothing where no such layer is left out.
+    fn whole(
+        &self,
+        block: &Block,
+        inherited: u32,
+        mut curves: Curves<'_>,
+    ) -> Result<Option<Option<(i64, i64, i64, i64)>>, Error> {
+        let layer = |entity: &Entity| Self::layer(entity, inherited) as usize;
+        let left_out = |entity: &Entity| {
+            let layer = layer(entity);
+            !self.wanted[layer] && !self.document.hidden.contains(&(layer as u32))
+        };
+        if !block.entities.iter().any(left_out) {
+            return Ok(None);
+        }
+        for entity in &block.entities {
+            if self.wanted[layer(entity)] {
+                curves.add(entity)?;
+            } else if left_out(entity) {
+                match curves.add(entity) {
+                    // What is too far out to be drawn hinders no other layer.
+                    Err(Error::Refused(Refused::Far(..))) => {}
+                    other => other?,
+                }
+            }
+        }
+        Ok(Some(curves.finish()?.drawing.bounds()))
     }
 
     /// The number of the cell that draws a block with a matrix.
@@ -272,13 +315,15 @@ impl Drawer<'_> {
         }
         self.open[number as usize] = true;
         let block = &document.blocks[number as usize];
-        let mut curves = Curves::new(self.options, &document.corners, block.base, linear, limits);
+        let curves = || Curves::new(self.options, &document.corners, block.base, linear, limits);
+        let (mut drawn, all) = (curves(), curves());
         let mut placements = Vec::new();
         let mut own = None;
         for entity in &block.entities {
-            let Entity { line, layer, .. } = *entity;
+            // Drawing it takes time wherever it is drawn again, whether anything of it shows or not.
+            self.count()?;
+            let (line, layer) = (entity.line, Self::layer(entity, inherited));
             if let Shape::Insert(insert) = &entity.shape {
-                let layer = if layer == INHERITED { inherited } else { layer };
                 // What is frozen is not there, whatever lies in it.
                 if self.options.layers.is_none() && document.hidden.contains(&layer) {
                     continue;
@@ -289,29 +334,20 @@ impl Drawer<'_> {
                     own = Some(union(own, spread(inner, &placement.lattice)));
                 }
                 placements.push(placement);
-                continue;
-            }
-            if !self.is_drawn(layer, inherited) {
-                let layer = if layer == INHERITED { inherited } else { layer };
-                // Layers that were not chosen count for the box, so that those of one file lie upon each other.
-                if !document.hidden.contains(&layer)
-                    && let Some(extent) = curves.extent(entity)
-                {
-                    own = Some(union(own, finer(extent)));
+            } else if self.wanted[layer as usize] {
+                if let Shape::Other(what) = entity.shape {
+                    self.warn(line, what);
+                } else {
+                    drawn.add(entity)?;
                 }
-                continue;
-            }
-            if let Shape::Other(what) = entity.shape {
-                self.warn(line, what);
-            } else {
-                curves.add(entity)?;
             }
         }
-        let Drawn { drawing, open } = curves.finish()?;
+        let Drawn { drawing, open } = drawn.finish()?;
         for line in open {
             self.warn(line, "an open curve without a stroke");
         }
-        let bounds = drawing.bounds();
+        let whole = self.whole(block, inherited, all)?;
+        let bounds = whole.unwrap_or_else(|| drawing.bounds());
         let elements = self.append(drawing)?;
         if let Some(bounds) = bounds {
             own = Some(union(own, finer(bounds)));
@@ -516,7 +552,10 @@ struct Curves<'a> {
     corners: &'a [(f64, f64, f64)],
     base: (f64, f64),
     linear: Linear,
+    limits: Limits,
     sketch: Sketch,
+    /// Parts of all curves that are gathered.
+    elements: u64,
     /// All closed curves.
     closed: BezPath,
     /// Open ones, with the lines that they stand in.
@@ -550,7 +589,9 @@ impl<'a> Curves<'a> {
             corners,
             base,
             linear,
+            limits,
             sketch: Sketch::new(limits),
+            elements: 0,
             closed: BezPath::new(),
             open: Vec::new(),
         }
@@ -629,6 +670,13 @@ impl<'a> Curves<'a> {
 
     fn add(&mut self, entity: &Entity) -> Result<(), Error> {
         let (path, closed) = self.path(entity);
+        let far = |point: &Point| !(point.x.abs() <= MAX && point.y.abs() <= MAX);
+        // An open curve without a stroke is told, wherever it lies.
+        if (closed || self.options.stroke.is_some())
+            && let Some(point) = points(&path).find(far)
+        {
+            return Err(Refused::Far(point.x, point.y).into());
+        }
         let value = self.options.value;
         match &entity.shape {
             Shape::Solid(_) => self.sketch.fill(&path, Affine::IDENTITY, value, Rule::NonZero)?,
@@ -639,22 +687,15 @@ impl<'a> Curves<'a> {
                 self.sketch
                     .stroke(&path, Affine::IDENTITY, value, &Stroke::solid(width))?;
             }
-            _ => self.curve(path, closed, entity.line),
+            _ => {
+                self.elements += path.elements().len() as u64;
+                if self.elements > self.limits.points {
+                    return Err(Refused::Points(self.limits.points).into());
+                }
+                self.curve(path, closed, entity.line);
+            }
         }
         Ok(())
-    }
-
-    /// The box of the curve of an entity, and of the line along it, in 1/256 px.
-    fn extent(&self, entity: &Entity) -> Option<(i64, i64, i64, i64)> {
-        let (path, _) = self.path(entity);
-        if path.elements().is_empty() {
-            return None;
-        }
-        let half = self.options.stroke.as_ref().map_or(0.0, |look| look.width / 2.0);
-        let b = path.bounding_box().inflate(half, half);
-        let near = [b.x0, b.y0, b.x1, b.y1].iter().all(|v| v.abs() <= MAX_PLACE);
-        let unit = |v: f64| nearest(v * 256.0);
-        near.then(|| (unit(b.x0), unit(b.y0), unit(b.x1), unit(b.y1)))
     }
 
     fn curve(&mut self, path: BezPath, closed: bool, line: u64) {
@@ -662,8 +703,8 @@ impl<'a> Curves<'a> {
             self.closed.extend(path);
             return;
         }
-        let ends = path.elements().first().and_then(|first| first.end_point());
-        let ends = ends.zip(path.elements().last().and_then(|last| last.end_point()));
+        let ends = path.elements().first().and_then(PathEl::end_point);
+        let ends = ends.zip(path.elements().last().and_then(PathEl::end_point));
         if let Some((from, to)) = ends {
             self.open.push(Piece { path, from, to, line });
         }
@@ -700,6 +741,19 @@ impl<'a> Curves<'a> {
     }
 }
 
+/// The ends and the controls of a path.
+fn points(path: &BezPath) -> impl Iterator<Item = Point> {
+    path.elements().iter().flat_map(|element| {
+        let [a, b, c] = match *element {
+            PathEl::MoveTo(p) | PathEl::LineTo(p) => [Some(p), None, None],
+            PathEl::QuadTo(a, p) => [Some(a), Some(p), None],
+            PathEl::CurveTo(a, b, p) => [Some(a), Some(b), Some(p)],
+            PathEl::ClosePath => [None; 3],
+        };
+        [a, b, c].into_iter().flatten()
+    })
+}
+
 /// A polyline whose sides bulge: a bulge is the tangent of a quarter of the angle of its arc, above 0 against the clock.
 fn polyline(corners: &[(f64, f64, f64)], closed: bool, tolerance: f64) -> BezPath {
     let mut path = BezPath::new();
@@ -715,6 +769,11 @@ fn polyline(corners: &[(f64, f64, f64)], closed: bool, tolerance: f64) -> BezPat
             path.line_to((bx, by));
             continue;
         }
+        if bulge.abs() <= FLAT {
+            let (a, b) = flat_arc(Point::new(ax, ay), Point::new(bx, by), bulge);
+            path.curve_to(a, b, (bx, by));
+            continue;
+        }
         let shift = (1.0 - bulge * bulge) / (4.0 * bulge);
         let centre = ((ax + bx) / 2.0 - dy * shift, (ay + by) / 2.0 + dx * shift);
         let radius = libm::hypot(ax - centre.0, ay - centre.1);
@@ -726,14 +785,14 @@ fn polyline(corners: &[(f64, f64, f64)], closed: bool, tolerance: f64) -> BezPat
             4.0 * libm::atan(bulge),
             0.0,
         );
-        let mut cubics = Vec::new();
-        round.to_cubic_beziers(tolerance, |a, b, p| cubics.push((a, b, p)));
+        let mut all = Vec::new();
+        cubics(round, tolerance, |a, b, p| all.push((a, b, p)));
         // It ends where the file says, not a rounding away.
-        match cubics.last_mut() {
+        match all.last_mut() {
             Some(last) => last.2 = Point::new(bx, by),
             None => path.line_to((bx, by)),
         }
-        for (a, b, p) in cubics {
+        for (a, b, p) in all {
             path.curve_to(a, b, p);
         }
     }
@@ -753,8 +812,8 @@ fn arc(centre: (f64, f64), radii: Vec2, rotation: f64, from: f64, sweep: f64, to
         Point::new(centre.0 + x * cosine - y * sine, centre.1 + x * sine + y * cosine)
     };
     path.move_to(at(from));
-    Arc::new(centre, radii, from, sweep, rotation)
-        .to_cubic_beziers(tolerance, |a, b, p| path.curve_to(a, b, p));
+    let round = Arc::new(centre, radii, from, sweep, rotation);
+    cubics(round, tolerance, |a, b, p| path.curve_to(a, b, p));
     path
 }
 
@@ -828,8 +887,11 @@ fn join(pieces: Vec<Piece>) -> (BezPath, Vec<(BezPath, u64)>) {
         let mut whole = piece.path.clone();
         let (mut from, mut to) = (piece.from, piece.to);
         let meets = |a: Point, b: Point| libm::hypot(a.x - b.x, a.y - b.y) <= NEAR;
+        // Ends that never were apart do not close a curve: many short lines may be one.
+        let leaves = |path: &BezPath, from: Point| points(path).any(|point| !meets(point, from));
+        let mut has_left = leaves(&whole, from);
         for turned in [false, true] {
-            while !meets(from, to) {
+            while !(has_left && meets(from, to)) {
                 let Some((number, is_end)) = ends.near(to, &pieces) else {
                     break;
                 };
@@ -842,10 +904,11 @@ fn join(pieces: Vec<Piece>) -> (BezPath, Vec<(BezPath, u64)>) {
                 } else {
                     next.path.clone()
                 };
+                has_left |= leaves(&path, from);
                 whole.extend(path.elements().iter().skip(1).copied());
                 to = if is_end { next.from } else { next.to };
             }
-            if !turned && !meets(from, to) {
+            if !turned && !(has_left && meets(from, to)) {
                 whole = whole.reverse_subpaths();
                 std::mem::swap(&mut from, &mut to);
             }
