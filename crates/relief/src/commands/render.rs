@@ -114,12 +114,12 @@ fn refuse(render: &Render, output: &Output, opened: &Opened, told: bool) -> Resu
     let ignored = match (render.export.as_scanned, &layers::ignored(&node.scan)[..]) {
         (true, []) => return Ok(()),
         (true, settings) => format!(
-            "W208: a file keeps the rows and columns of the canvas: of its `scan`, {} {} for 'relief stream'",
+            "W208: a file keeps the rows and columns of the canvas: of its `scan`, {} {} for 'relief stream' and G-code",
             settings.join(", "),
             if settings.len() == 1 { "is" } else { "are" }
         ),
         (false, _) => {
-            "W208: the `scan` of the design is for 'relief stream'; the canvas is rendered as it is. \
+            "W208: the `scan` of the design is for 'relief stream' and G-code; the canvas is rendered as it is. \
                        --as-scanned takes its tables, passes and halftone"
                 .to_owned()
         }
