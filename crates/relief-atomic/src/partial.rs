@@ -265,6 +265,10 @@ fn builder<'a>(name: &Path) -> tempfile::Builder<'a, 'a> {
 }
 
 fn not_created(error: io::Error) -> Error {
+    // What the system said, without the name of the temporary file, which nobody knows.
+    let inner = error.get_ref().and_then(|outer| outer.source());
+    let code = inner.and_then(|inner| inner.downcast_ref::<io::Error>()?.raw_os_error());
+    let error = code.map_or(error, io::Error::from_raw_os_error);
     match error.kind() {
         io::ErrorKind::NotFound | io::ErrorKind::NotADirectory | io::ErrorKind::InvalidFilename => {
             unreachable(error)

@@ -277,7 +277,8 @@ impl Sink for Told {
         self.0.finish()?;
         if let Some(problem) = self.0.problem() {
             // The raster is whole, whoever listens.
-            let _ = writeln!(io::stderr(), "relief: there is no overview: {problem}");
+            let text = format!("relief: there is no overview: {problem}");
+            let _ = writeln!(io::stderr(), "{}", relief_design::visible(&text));
         }
         Ok(())
     }
@@ -400,7 +401,9 @@ fn announce(
         (Output::File(..), Some(1)) => "1 bit".to_owned(),
         _ => depth.to_string(),
     };
-    writeln!(io::stdout(), "{name}: {width} × {height} pixels, {depth}{more}")?;
+    let text = format!("{name}: {width} × {height} pixels, {depth}{more}");
+    // A row of a batch names a part of the file.
+    writeln!(io::stdout(), "{}", relief_design::visible(&text))?;
     Ok(())
 }
 
