@@ -119,7 +119,10 @@ pub fn line(points: &[(f64, f64)]) -> BezPath {
     path
 }
 
-/// The path that the data of an SVG path describes, up to the first fault in it, and where that is, as a byte.
+/// The most parts of a path. A drawing of more points is refused by any limits that a design has, and arcs make many parts of few bytes.
+const MAX_PARTS: usize = 1 << 26;
+
+/// The path that the data of an SVG path describes, up to the first fault in it, and where that is, as a byte. After 2^26 parts it is not read on.
 ///
 /// `transform` tells the scale, so that arcs lie within 2^-10 px; it is not applied.
 #[must_use]
@@ -135,6 +138,9 @@ pub fn path(data: &str, transform: Affine) -> (BezPath, Option<usize>) {
             Ok(segment) => segment,
             Err(error) => return (path, Some(position(&error, data))),
         };
+        if path.elements().len() > MAX_PARTS {
+            break;
+        }
         let from = at;
         let place = |abs: bool, x: f64, y: f64| {
             if abs {

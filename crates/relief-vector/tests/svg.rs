@@ -382,8 +382,14 @@ fn arcs_of_any_radius_are_drawn_or_refused() {
 #[test]
 fn arcs_of_a_very_large_radius_are_as_good_as_straight() {
     for radius in ["1e9", "1e12", "1e16", "1e100"] {
-        has_area(&format!("<path d='M10 10h80v60A{radius} {radius} 30 0 1 10 70z'/>"), 4_800.0);
-        has_area(&format!("<path d='M10 10h80v60A{radius} {radius} 0 0 0 10 70z'/>"), 4_800.0);
+        has_area(
+            &format!("<path d='M10 10h80v60A{radius} {radius} 30 0 1 10 70z'/>"),
+            4_800.0,
+        );
+        has_area(
+            &format!("<path d='M10 10h80v60A{radius} {radius} 0 0 0 10 70z'/>"),
+            4_800.0,
+        );
     }
     // A segment of a circle: 2/3 of its chord times its height, which is the square of half the chord over twice the radius.
     has_area(

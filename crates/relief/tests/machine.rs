@@ -503,7 +503,15 @@ fn the_receiver_in_python_executes_the_same_bytes() {
 fn compiled(bench: &Bench) -> Option<String> {
     let source = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/machine/receiver.c");
     let program = bench.path("receiver").to_str().unwrap().to_owned();
-    let strict = ["-std=c99", "-O1", "-Wall", "-Wextra", "-pedantic", "-Werror", "-o"];
+    let strict = [
+        "-std=c99",
+        "-O1",
+        "-Wall",
+        "-Wextra",
+        "-pedantic",
+        "-Werror",
+        "-o",
+    ];
     let Ok(cc) = Command::new("cc").args(strict).args([&program, source]).output() else {
         assert!(!is_required(), "cc is not there");
         return None;
@@ -534,7 +542,10 @@ fn the_receiver_in_c_executes_runs_and_bits() {
         let machine = Machine::start(command);
         let send = |to: &str, more: &[&str]| {
             let arguments = ["stream", "design.kdl", to, "--quiet", "--device", "cpu"];
-            let sent = bench.command(&[&arguments, more, &options].concat()).output().unwrap();
+            let sent = bench
+                .command(&[&arguments, more, &options].concat())
+                .output()
+                .unwrap();
             assert!(sent.status.success(), "{name}: {sent:?}");
         };
         send(&machine.address, &[]);

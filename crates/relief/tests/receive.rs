@@ -418,7 +418,10 @@ fn the_receiver_in_c_outlives_frames_and_jobs_that_make_no_sense() {
     let bench = Bench::new();
     let source = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/machine/receiver.c");
     let program = bench.path("receiver").to_str().unwrap().to_owned();
-    let Ok(cc) = Command::new("cc").args(["-std=c99", "-O1", "-o", &program, source]).output() else {
+    let Ok(cc) = Command::new("cc")
+        .args(["-std=c99", "-O1", "-o", &program, source])
+        .output()
+    else {
         assert!(!is_required(), "cc is not there");
         return;
     };

@@ -111,11 +111,17 @@ fn a_packed_job_that_is_cut_short_anywhere_is_damaged() {
     let file = tar::EntryType::Regular;
     let (text, picture) = ("relief version=1", &b"P5 1 1 255\n7"[..]);
     let entries = [
-        ("relief.json", file, list(text, &[("a.pgm", picture)]).into_bytes()),
+        (
+            "relief.json",
+            file,
+            list(text, &[("a.pgm", picture)]).into_bytes(),
+        ),
         ("design.kdl", file, text.as_bytes().to_vec()),
         ("files/1.pgm", file, picture.to_vec()),
     ];
-    let entries = entries.each_ref().map(|(name, kind, bytes)| (*name, *kind, bytes.as_slice()));
+    let entries = entries
+        .each_ref()
+        .map(|(name, kind, bytes)| (*name, *kind, bytes.as_slice()));
     let path = written(&folder, &entries);
     let whole = std::fs::read(&path).unwrap();
     // Two blocks of zeros end the archive; nothing is missed without them.

@@ -43,7 +43,9 @@ fn is_taken(name: &str) -> bool {
             .any(|word| name.strip_suffix('f') == Some(word))
         || is_vector(name)
         || name.contains("__")
-        || name.strip_prefix('_').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_uppercase()))
+        || name
+            .strip_prefix('_')
+            .is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_uppercase()))
 }
 
 fn sources(folder: &Path, files: &mut Vec<PathBuf>) {
@@ -88,12 +90,23 @@ fn no_kernel_has_a_name_that_means_something_else_on_cuda() {
 
 #[test]
 fn names_that_are_taken_are_known_as_such() {
-    for name in ["double", "xor", "max", "fmaf", "float4", "uint", "threadIdx", "__ldg", "_Bool"] {
+    for name in [
+        "double",
+        "xor",
+        "max",
+        "fmaf",
+        "float4",
+        "uint",
+        "threadIdx",
+        "__ldg",
+        "_Bool",
+    ] {
         assert!(is_taken(name), "{name}");
     }
     for name in ["twice", "down", "chords", "half_words", "rows_of_8", "float5x"] {
         assert!(!is_taken(name), "{name}");
     }
-    let text = "#[cube(launch_unchecked)]\n#[allow(x)]\npub fn one<N: Size>(a: u32) {}\n#[cube]\nfn none() {}";
+    let text =
+        "#[cube(launch_unchecked)]\n#[allow(x)]\npub fn one<N: Size>(a: u32) {}\n#[cube]\nfn none() {}";
     assert_eq!(kernels(text).collect::<Vec<_>>(), ["one"]);
 }

@@ -538,10 +538,7 @@ impl Document {
 }
 
 fn unfinished<R: Read>(groups: &Groups<R>, polyline: &Open) -> Error {
-    groups.fault(format!(
-        "the POLYLINE of line {} has no SEQEND",
-        polyline.line
-    ))
+    groups.fault(format!("the POLYLINE of line {} has no SEQEND", polyline.line))
 }
 
 /// Notes a width at the begin and at the end of a side.

@@ -670,10 +670,9 @@ impl<'a> Curves<'a> {
 
     fn add(&mut self, entity: &Entity) -> Result<(), Error> {
         let (path, closed) = self.path(entity);
-        let far = |point: &Point| !(point.x.abs() <= MAX && point.y.abs() <= MAX);
         // An open curve without a stroke is told, wherever it lies.
         if (closed || self.options.stroke.is_some())
-            && let Some(point) = points(&path).find(far)
+            && let Some(point) = points(&path).find(|point| is_far(*point))
         {
             return Err(Refused::Far(point.x, point.y).into());
         }
@@ -771,7 +770,7 @@ fn polyline(corners: &[(f64, f64, f64)], closed: bool, tolerance: f64) -> BezPat
         }
         if bulge.abs() <= FLAT {
             let (a, b) = flat_arc(Point::new(ax, ay), Point::new(bx, by), bulge);
-            path.curve_to(a, b, (bx, by));
+            path.curve_to(a, b, Point::new(bx, by));
             continue;
         }
         let shift = (1.0 - bulge * bulge) / (4.0 * bulge);
@@ -817,6 +816,12 @@ fn arc(centre: (f64, f64), radii: Vec2, rotation: f64, from: f64, sweep: f64, to
     path
 }
 
+/// Whether a place lies too far out to be one of a drawing.
+fn is_far(point: Point) -> bool {
+    // Not a number is not near either.
+    !(point.x.abs() <= MAX && point.y.abs() <= MAX)
+}
+
 /// The ends of pieces, by squares of 1/16 px.
 struct Ends {
     /// Numbers of pieces, and whether it is their end.
@@ -836,6 +841,9 @@ impl Ends {
 
     /// The nearest end to a point, but for those that were taken.
     fn near(&self, point: Point, pieces: &[Piece]) -> Option<(u32, bool)> {
+        if is_far(point) {
+            return None;
+        }
         let (x, y) = Self::square(point);
         let mut best: Option<(f64, (u32, bool))> = None;
         for square in [-1, 0, 1]
@@ -860,10 +868,9 @@ fn join(pieces: Vec<Piece>) -> (BezPath, Vec<(BezPath, u64)>) {
     let mut ends = Ends {
         squares: HashMap::new(),
     };
-    let far = |point: Point| !(point.x.abs() < 1e12 && point.y.abs() < 1e12);
     for (number, piece) in pieces.iter().enumerate() {
         // What lies too far out is told where it is drawn.
-        if far(piece.from) || far(piece.to) {
+        if is_far(piece.from) || is_far(piece.to) {
             continue;
         }
         for (point, is_end) in [(piece.from, false), (piece.to, true)] {
