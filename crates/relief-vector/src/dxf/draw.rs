@@ -94,6 +94,9 @@ const FLAT: f64 = 1.0 / 1_024.0;
 /// Ends that are looked at to find the nearest one.
 const MAX_ENDS: usize = 64;
 
+/// A box, as (left, top, right, bottom).
+type Extent = (i64, i64, i64, i64);
+
 /// Columns of a matrix: a point (x, y) goes to (a·x + c·y, b·x + d·y).
 type Linear = [f64; 4];
 
@@ -224,7 +227,7 @@ struct Drawer<'a> {
     wanted: Vec<bool>,
     /// A cell of the drawing for each block, matrix and whether the layer of its insert is drawn, and hidden.
     known: HashMap<Key, u32>,
-    boxes: Vec<Option<(i64, i64, i64, i64)>>,
+    boxes: Vec<Option<Extent>>,
     /// Blocks that are being drawn.
     open: Vec<bool>,
     items: u64,
@@ -269,25 +272,18 @@ impl Drawer<'_> {
         }
     }
 
-    /// The box of what all layers that are neither frozen nor off, or are chosen, draw of a block; nothing where no such layer is left out.
-    fn whole(
-        &self,
-        block: &Block,
-        inherited: u32,
-        mut curves: Curves<'_>,
-    ) -> Result<Option<Option<(i64, i64, i64, i64)>>, Error> {
-        let layer = |entity: &Entity| Self::layer(entity, inherited) as usize;
-        let left_out = |entity: &Entity| {
-            let layer = layer(entity);
-            !self.wanted[layer] && !self.document.hidden.contains(&(layer as u32))
-        };
-        if !block.entities.iter().any(left_out) {
-            return Ok(None);
-        }
+    /// Whether an entity is not drawn although its layer is neither frozen nor off.
+    fn is_left_out(&self, entity: &Entity, inherited: u32) -> bool {
+        let layer = Self::layer(entity, inherited);
+        !self.wanted[layer as usize] && !self.document.hidden.contains(&layer)
+    }
+
+    /// The box of what all layers that are neither frozen nor off, or are chosen, draw of a block.
+    fn whole(&self, block: &Block, inherited: u32, mut curves: Curves<'_>) -> Result<Option<Extent>, Error> {
         for entity in &block.entities {
-            if self.wanted[layer(entity)] {
+            if self.wanted[Self::layer(entity, inherited) as usize] {
                 curves.add(entity)?;
-            } else if left_out(entity) {
+            } else if self.is_left_out(entity, inherited) {
                 match curves.add(entity) {
                     // What is too far out to be drawn hinders no other layer.
                     Err(Error::Refused(Refused::Far(..))) => {}
@@ -295,7 +291,7 @@ impl Drawer<'_> {
                 }
             }
         }
-        Ok(Some(curves.finish()?.drawing.bounds()))
+        Ok(curves.finish()?.drawing.bounds())
     }
 
     /// The number of the cell that draws a block with a matrix.
@@ -346,8 +342,12 @@ impl Drawer<'_> {
         for line in open {
             self.warn(line, "an open curve without a stroke");
         }
-        let whole = self.whole(block, inherited, all)?;
-        let bounds = whole.unwrap_or_else(|| drawing.bounds());
+        let mut entities = block.entities.iter();
+        let bounds = if entities.any(|entity| self.is_left_out(entity, inherited)) {
+            self.whole(block, inherited, all)?
+        } else {
+            drawing.bounds()
+        };
         let elements = self.append(drawing)?;
         if let Some(bounds) = bounds {
             own = Some(union(own, finer(bounds)));
@@ -531,12 +531,12 @@ fn flat(drawing: &Drawing, root: u32, limits: &Limits) -> Result<Drawing, Error>
 }
 
 /// 1/256 px in 1/(256·Q) px.
-fn finer((left, top, right, bottom): (i64, i64, i64, i64)) -> (i64, i64, i64, i64) {
+fn finer((left, top, right, bottom): Extent) -> Extent {
     let [left, top, right, bottom] = [left, top, right, bottom].map(|v| v.saturating_mul(FINER));
     (left, top, right, bottom)
 }
 
-fn union(one: Option<(i64, i64, i64, i64)>, other: (i64, i64, i64, i64)) -> (i64, i64, i64, i64) {
+fn union(one: Option<Extent>, other: Extent) -> Extent {
     let Some(one) = one else { return other };
     (
         one.0.min(other.0),
@@ -915,7 +915,8 @@ fn join(pieces: Vec<Piece>) -> (BezPath, Vec<(BezPath, u64)>) {
                 whole.extend(path.elements().iter().skip(1).copied());
                 to = if is_end { next.from } else { next.to };
             }
-            if !turned && !(has_left && meets(from, to)) {
+            let closes = has_left && meets(from, to);
+            if !(turned || closes) {
                 whole = whole.reverse_subpaths();
                 std::mem::swap(&mut from, &mut to);
             }
