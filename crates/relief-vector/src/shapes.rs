@@ -122,7 +122,8 @@ pub fn line(points: &[(f64, f64)]) -> BezPath {
 /// The most parts of a path. A drawing of more points is refused by any limits that a design has, and arcs make many parts of few bytes.
 const MAX_PARTS: usize = 1 << 26;
 
-/// The path that the data of an SVG path describes, up to the first fault in it, and where that is, as a byte. After 2^26 parts it is not read on.
+/// The path that the data of an SVG path describes, up to the first fault in it, and where that is, as a byte. More
+/// than 2^26 parts are a fault at its end.
 ///
 /// `transform` tells the scale, so that arcs lie within 2^-10 px; it is not applied.
 #[must_use]
@@ -139,7 +140,7 @@ pub fn path(data: &str, transform: Affine) -> (BezPath, Option<usize>) {
             Err(error) => return (path, Some(position(&error, data))),
         };
         if path.elements().len() > MAX_PARTS {
-            break;
+            return (path, Some(data.len()));
         }
         let from = at;
         let place = |abs: bool, x: f64, y: f64| {

@@ -1,6 +1,7 @@
 //! A document as a drawing.
 
 use std::collections::{HashMap, HashSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 use kurbo::{Affine, Arc, BezPath, PathEl, Point, Vec2};
 
@@ -338,9 +339,14 @@ impl Drawer<'_> {
                 }
             }
         }
-        let Drawn { drawing, open } = drawn.finish()?;
+        let Drawn { drawing, open, again } = drawn.finish()?;
         for line in open {
             self.warn(line, "an open curve without a stroke");
+        }
+        if self.options.stroke.is_none() {
+            for line in again {
+                self.warn(line, "a curve upon one that is equal");
+            }
         }
         let mut entities = block.entities.iter();
         let bounds = if entities.any(|entity| self.is_left_out(entity, inherited)) {
@@ -556,6 +562,10 @@ struct Curves<'a> {
     sketch: Sketch,
     /// Parts of all curves that are gathered.
     elements: u64,
+    /// What tells them from each other.
+    known: HashSet<[u64; 2]>,
+    /// The lines of those that are there already.
+    again: Vec<u64>,
     /// All closed curves.
     closed: BezPath,
     /// Open ones, with the lines that they stand in.
@@ -567,6 +577,8 @@ struct Drawn {
     drawing: Drawing,
     /// The lines of curves that cover nothing.
     open: Vec<u64>,
+    /// The lines of curves that are drawn already.
+    again: Vec<u64>,
 }
 
 struct Piece {
@@ -592,6 +604,8 @@ impl<'a> Curves<'a> {
             limits,
             sketch: Sketch::new(limits),
             elements: 0,
+            known: HashSet::new(),
+            again: Vec::new(),
             closed: BezPath::new(),
             open: Vec::new(),
         }
@@ -688,7 +702,8 @@ impl<'a> Curves<'a> {
             }
             _ => {
                 self.elements += path.elements().len() as u64;
-                if self.elements > self.limits.points {
+                // Each takes as much memory as four points.
+                if self.elements > self.limits.points / 4 {
                     return Err(Refused::Points(self.limits.points).into());
                 }
                 self.curve(path, closed, entity.line);
@@ -698,6 +713,14 @@ impl<'a> Curves<'a> {
     }
 
     fn curve(&mut self, path: BezPath, closed: bool, line: u64) {
+        if path.elements().len() < 2 {
+            return;
+        }
+        // Twice the same would be a hole under the even-odd rule, and lines would close upon each other.
+        if !self.known.insert(identity(&path)) {
+            self.again.push(line);
+            return;
+        }
         if closed {
             self.closed.extend(path);
             return;
@@ -736,6 +759,7 @@ impl<'a> Curves<'a> {
         Ok(Drawn {
             drawing: self.sketch.finish(),
             open,
+            again: self.again,
         })
     }
 }
@@ -751,6 +775,22 @@ fn points(path: &BezPath) -> impl Iterator<Item = Point> {
         };
         [a, b, c].into_iter().flatten()
     })
+}
+
+/// What tells a curve from others. Those of the same points have one, also from the other end.
+fn identity(path: &BezPath) -> [u64; 2] {
+    let of = |path: &BezPath| {
+        [0_u8, 1].map(|seed| {
+            let mut hasher = DefaultHasher::new();
+            (seed, path.elements().len()).hash(&mut hasher);
+            for point in points(path) {
+                // Adding 0 makes one of both zeros.
+                [point.x, point.y].map(|v| (v + 0.0).to_bits()).hash(&mut hasher);
+            }
+            hasher.finish()
+        })
+    };
+    of(path).min(of(&path.reverse_subpaths()))
 }
 
 /// A polyline whose sides bulge: a bulge is the tangent of a quarter of the angle of its arc, above 0 against the clock.

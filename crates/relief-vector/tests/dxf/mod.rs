@@ -199,6 +199,31 @@ fn a_curve_of_lines_much_shorter_than_a_pixel_is_one_curve() {
 }
 
 #[test]
+fn equal_curves_are_drawn_once_and_told() {
+    let circle = "0 CIRCLE | 8 0 | 10 5 | 20 5 | 40 5 |";
+    let twice = drawn(&file("", &circle.repeat(2)), &options(1_000));
+    let one = drawn(&file("", circle), &options(1_000));
+    assert_eq!(twice.drawing, one.drawing);
+    assert_eq!(twice.warnings.len(), 1);
+    assert_eq!(twice.warnings[0].what, "a curve upon one that is equal");
+    // Lines upon lines, also from the other end, would close upon each other.
+    let line = |ax: i32, ay: i32, bx: i32, by: i32| format!("0 LINE | 8 0 | 10 {ax} | 20 {ay} | 11 {bx} | 21 {by} |");
+    let sides = [
+        line(0, 0, 4, 0),
+        line(4, 0, 0, 0),
+        line(4, 0, 4, 4),
+        line(4, 0, 4, 4),
+        line(4, 4, 0, 4),
+        line(0, 4, 0, 0),
+    ];
+    let layout = drawn(&file("", &sides.concat()), &options(1_000));
+    assert_eq!((area(&layout), layout.warnings.len()), (16.0, 2));
+    let mut stroked = options(1_000);
+    stroked.stroke = Some(Stroke::solid(1.0));
+    assert_eq!(drawn(&file("", &sides.concat()), &stroked).warnings, []);
+}
+
+#[test]
 fn sides_that_hardly_bulge_are_straight() {
     let straight = drawn(&file("", &square(0, 0, "0")), &options(1)).drawing;
     for bulge in ["1e-17", "-3e-14", "1e-10", "1e-300", "-5e-324"] {
