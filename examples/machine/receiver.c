@@ -205,6 +205,7 @@ static struct {
     uint32_t line_bytes; /* of a line; where lines are runs, the most of one */
     uint32_t run;        /* bytes of a run, 0 where lines have a fixed length */
 } job;
+static bool done; /* all lines are executed */
 
 /* Lines that are not executed yet, one after the other; where lines are runs, each after its length. */
 static uint8_t queue[BUFFER];
@@ -325,8 +326,10 @@ static int serve(int socket) {
     for (;;) {
         if (activity == RUNNING && (wrong = execute_all()) != OK) /* before the next frame is read */
             return wrong;
-        if (machine.executed == job.lines)
+        if (machine.executed == job.lines) {
             activity = DONE;
+            done = true;
+        }
         put(text, 8, machine.executed);
         put(text + 8, 8, machine.executed + waiting);
         put(text + 16, 8, received + BUFFER - used);
@@ -394,7 +397,7 @@ int main(int count, char **arguments) {
             fprintf(stderr, "%s\n", why);
         }
         close(connection);
-    } while (!machine.has_job || machine.executed != job.lines || job.lines == 0);
+    } while (!done);
     printf("executed %llu lines\n", (unsigned long long)machine.executed);
     return 0;
 }

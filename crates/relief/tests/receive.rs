@@ -477,4 +477,19 @@ fn the_receiver_in_c_outlives_frames_and_jobs_that_make_no_sense() {
         assert_eq!((error[4], error[32]), (13, code), "{:?}", &wrong[..32]);
     }
     assert_eq!(fs::metadata(bench.path("other")).unwrap().len(), 0);
+    // A line is executed. Another job, of as many lines as are, is refused and does not end the machine.
+    let mut other = job;
+    (other[0], other[56]) = (1, 1);
+    other[57] = 0;
+    for (job, more) in [(&job, lines(0, 1, 500)), (&other, Vec::new()), (&job, Vec::new())] {
+        let mut socket = TcpStream::connect(&address).unwrap();
+        socket
+            .write_all(&[frame(1, &hello), frame(4, job), more].concat())
+            .unwrap();
+        socket.shutdown(std::net::Shutdown::Write).unwrap();
+        let mut said = Vec::new();
+        socket.read_to_end(&mut said).unwrap();
+        assert_eq!(said[4], 2, "no WELCOME");
+    }
+    assert_eq!(fs::metadata(bench.path("other")).unwrap().len(), 500);
 }
