@@ -177,7 +177,10 @@ fn an_overview_that_is_none_or_damaged_is_refused() {
         let fifo = folder.path().join("fifo");
         let made = std::process::Command::new("mkfifo").arg(&fifo).status();
         assert!(made.unwrap().success());
-        for (path, says) in [(fifo.as_path(), "not a regular file"), (folder.path(), "a folder")] {
+        for (path, says) in [
+            (fifo.as_path(), "not a regular file"),
+            (folder.path(), "a folder"),
+        ] {
             let error = Overview::open(path).unwrap_err().to_string();
             assert!(error.contains(says), "{error}");
         }

@@ -207,7 +207,9 @@ fn equal_curves_are_drawn_once_and_told() {
     assert_eq!(twice.warnings.len(), 1);
     assert_eq!(twice.warnings[0].what, "a curve upon one that is equal");
     // Lines upon lines, also from the other end, would close upon each other.
-    let line = |ax: i32, ay: i32, bx: i32, by: i32| format!("0 LINE | 8 0 | 10 {ax} | 20 {ay} | 11 {bx} | 21 {by} |");
+    let line = |ax: i32, ay: i32, bx: i32, by: i32| {
+        format!("0 LINE | 8 0 | 10 {ax} | 20 {ay} | 11 {bx} | 21 {by} |")
+    };
     let sides = [
         line(0, 0, 4, 0),
         line(4, 0, 0, 0),
