@@ -33,7 +33,7 @@ impl AtomicFile {
         if matches!(*partial, Partial::Cancelled) {
             return Err(Error::cancelled());
         }
-        let (file, temporary) = create(&name).map_err(not_created)?;
+        let (file, temporary) = create(&name).map_err(|error| not_created(&name, error))?;
         *partial = Partial::Named(temporary);
         drop(partial);
         Ok(Self {
@@ -264,7 +264,12 @@ fn builder<'a>(name: &Path) -> tempfile::Builder<'a, 'a> {
     builder
 }
 
-fn not_created(error: io::Error) -> Error {
+fn not_created(name: &Path, error: io::Error) -> Error {
+    // What the system says of the name itself: that of the temporary file tells nobody anything.
+    let error = match fs::symlink_metadata(name) {
+        Err(plain) if plain.kind() == error.kind() => plain,
+        _ => error,
+    };
     match error.kind() {
         io::ErrorKind::NotFound | io::ErrorKind::NotADirectory | io::ErrorKind::InvalidFilename => {
             unreachable(error)

@@ -7,7 +7,8 @@ pub struct Limits {
     pub bytes: u64,
     /// Points of all outlines; those of a cell count once, however often it is placed.
     pub points: u64,
-    /// Elements, cells and placements together, an array being one placement.
+    /// Elements, cells and placements together, an array being one placement. Of a DXF its entities count as well, once for each way in which their
+    /// block lies.
     pub items: u64,
     /// How deep groups, uses or cells may be nested.
     pub depth: u32,

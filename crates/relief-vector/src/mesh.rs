@@ -121,6 +121,10 @@ impl Mesh {
     pub fn read(mut file: impl Read, limits: Limits) -> Result<Self, Error> {
         let mut start = Vec::new();
         file.by_ref().take(512).read_to_end(&mut start)?;
+        // Some editors mark the begin of a text in UTF-8.
+        if start.starts_with(&[0xEF, 0xBB, 0xBF]) {
+            start.drain(..3);
+        }
         let text = start.trim_ascii_start();
         let is_text = text.len() >= 5
             && text[..5].eq_ignore_ascii_case(b"solid")
@@ -494,6 +498,8 @@ mod tests {
                     vertex 0 25e-1 3 endloop endfacet\nendsolid\nsolid\nfacet normal nan 0 1\nouter loop\nvertex +4.0 0 1.5\n\
                     Vertex 0 2.5 3.0\nvertex 4 2.5 -.001\nendloop\nendfacet\nendsolid and so on";
         assert_eq!(Mesh::read(text.as_bytes(), LIMITS).unwrap(), binary);
+        let marked = format!("\u{feff}{text}");
+        assert_eq!(Mesh::read(marked.as_bytes(), LIMITS).unwrap(), binary);
     }
 
     #[test]

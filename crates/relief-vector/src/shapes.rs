@@ -7,6 +7,25 @@ use kurbo::{Affine, Arc, BezPath, Point, SvgArc, Vec2};
 /// [`svg`](crate::svg) knows the scale and allows 2^-10 px.
 pub(crate) const TOLERANCE: f64 = 1.0 / 1_048_576.0;
 
+/// No cubic stands for less than this part of its radius, so that a turn has about a thousand cubics at most. Only what lies farther out than any place may
+/// would need more.
+const LEAST_TOLERANCE: f64 = 1.0 / (1_u64 << 60) as f64;
+
+/// Hands over the cubics that stand for an arc, in order, of any numbers.
+pub(crate) fn cubics(arc: Arc, tolerance: f64, each: impl FnMut(Point, Point, Point)) {
+    let radius = arc.radii.x.abs().max(arc.radii.y.abs());
+    arc.to_cubic_beziers(tolerance.max(radius * LEAST_TOLERANCE), each);
+}
+
+/// The controls of the cubic that stands for a flat arc from `a` to `b`. `bulge` is the tangent of a quarter of its angle, above 0 where it lies on the
+/// side of the chord turned by a right angle from y to x, and at most 1/1024: the cubic then lies within any tolerance. A centre, which may lie very far away, is not needed.
+pub(crate) fn flat_arc(a: Point, b: Point, bulge: f64) -> (Point, Point) {
+    let chord = b - a;
+    let side = Vec2::new(chord.y, -chord.x) * (2.0 / 3.0 * bulge);
+    let along = chord * ((1.0 - bulge * bulge) / 3.0);
+    (a + along + side, b - along + side)
+}
+
 /// A rectangle of this top-left and size.
 #[must_use]
 pub fn rectangle((x, y): (f64, f64), (width, height): (f64, f64)) -> BezPath {
@@ -41,7 +60,7 @@ pub fn rounded_rectangle(
     for (start, centre, angle) in corners {
         path.line_to(start);
         let arc = Arc::new(centre, Vec2::new(rx, ry), angle, quarter, 0.0);
-        arc.to_cubic_beziers(tolerance, |a, b, p| path.curve_to(a, b, p));
+        cubics(arc, tolerance, |a, b, p| path.curve_to(a, b, p));
     }
     path.close_path();
     path
@@ -63,12 +82,12 @@ pub fn ellipse_within((x, y): (f64, f64), (rx, ry): (f64, f64), tolerance: f64) 
     path.move_to((x + rx, y));
     for (number, end) in ends.into_iter().enumerate() {
         let arc = Arc::new((x, y), Vec2::new(rx, ry), quarter * number as f64, quarter, 0.0);
-        let mut cubics = Vec::new();
-        arc.to_cubic_beziers(tolerance, |a, b, p| cubics.push((a, b, p)));
-        if let Some(last) = cubics.last_mut() {
+        let mut all = Vec::new();
+        cubics(arc, tolerance, |a, b, p| all.push((a, b, p)));
+        if let Some(last) = all.last_mut() {
             last.2 = Point::from(end);
         }
-        for (a, b, p) in cubics {
+        for (a, b, p) in all {
             path.curve_to(a, b, p);
         }
     }
@@ -100,7 +119,11 @@ pub fn line(points: &[(f64, f64)]) -> BezPath {
     path
 }
 
-/// The path that the data of an SVG path describes, up to the first fault in it, and where that is, as a byte.
+/// The most parts of a path. A drawing of more points is refused by any limits that a design has, and arcs make many parts of few bytes.
+const MAX_PARTS: usize = 1 << 26;
+
+/// The path that the data of an SVG path describes, up to the first fault in it, and where that is, as a byte. More
+/// than 2^26 parts are a fault at its end.
 ///
 /// `transform` tells the scale, so that arcs lie within 2^-10 px; it is not applied.
 #[must_use]
@@ -116,6 +139,9 @@ pub fn path(data: &str, transform: Affine) -> (BezPath, Option<usize>) {
             Ok(segment) => segment,
             Err(error) => return (path, Some(position(&error, data))),
         };
+        if path.elements().len() > MAX_PARTS {
+            return (path, Some(data.len()));
+        }
         let from = at;
         let place = |abs: bool, x: f64, y: f64| {
             if abs {
@@ -194,16 +220,18 @@ pub fn path(data: &str, transform: Affine) -> (BezPath, Option<usize>) {
                     large_arc,
                     sweep,
                 };
-                let mut cubics = Vec::new();
-                if let Some(arc) = Arc::from_svg_arc(&arc) {
-                    arc.to_cubic_beziers(tolerance, |a, b, p| cubics.push((a, b, p)));
+                let mut all = Vec::new();
+                if let Some((a, b)) = flat_svg_arc(&arc) {
+                    all.push((a, b, at));
+                } else if let Some(arc) = Arc::from_svg_arc(&arc) {
+                    cubics(arc, tolerance, |a, b, p| all.push((a, b, p)));
                 }
                 // It ends where the data say, not a rounding away.
-                match cubics.last_mut() {
+                match all.last_mut() {
                     Some(last) => last.2 = at,
                     None => path.line_to(at),
                 }
-                for (a, b, p) in cubics {
+                for (a, b, p) in all {
                     path.curve_to(a, b, p);
                 }
             }
@@ -215,6 +243,31 @@ pub fn path(data: &str, transform: Affine) -> (BezPath, Option<usize>) {
         (cubic, quad) = (next_cubic, next_quad);
     }
     (path, None)
+}
+
+/// The controls of an arc whose chord is less than a millionth of its radii; nothing of all others. By its centre it would be off by as much as the numbers
+/// of a centre so far away are rounded.
+fn flat_svg_arc(arc: &SvgArc) -> Option<(Point, Point)> {
+    let (rx, ry) = (arc.radii.x.abs(), arc.radii.y.abs());
+    let (sin, cos) = libm::sincos(arc.x_rotation);
+    let chord = arc.to - arc.from;
+    // Where its ellipse is a circle of radius 1.
+    let (x, y) = (
+        (chord.x * cos + chord.y * sin) / rx,
+        (chord.y * cos - chord.x * sin) / ry,
+    );
+    let length = libm::hypot(x, y);
+    if arc.large_arc || !(length > 0.0 && length < 1.0 / 1_048_576.0 && rx.is_finite() && ry.is_finite()) {
+        return None;
+    }
+    // The angle at the centre is so small that it is its sine.
+    let bulge = if arc.sweep { length / 4.0 } else { -length / 4.0 };
+    let (a, b) = flat_arc(Point::ZERO, Point::new(x, y), bulge);
+    let back = |p: Point| {
+        let (x, y) = (p.x * rx, p.y * ry);
+        arc.from + Vec2::new(x * cos - y * sin, x * sin + y * cos)
+    };
+    Some((back(a), back(b)))
 }
 
 fn mirrored(at: Point, control: Option<Point>) -> Point {

@@ -352,6 +352,52 @@ fn entities_that_grow_and_texts_that_are_no_svg_are_refused() {
     );
 }
 
+#[test]
+fn arcs_of_any_radius_are_drawn_or_refused() {
+    let limits = Limits {
+        points: 100_000,
+        ..Limits::default()
+    };
+    for radius in ["1e-300", "1e-9", "3", "1e20", "1e200", "1e300"] {
+        for transform in ["", "scale(1e-200)", "scale(1e200)", "scale(1e300 1)"] {
+            for shape in [
+                format!("<path d='M1 1A{radius} 7 0 1 1 9 9z'"),
+                format!("<path d='M1 1A{radius} {radius} 0 1 0 9 9z'"),
+                format!("<circle cx='50' cy='50' r='{radius}'"),
+                format!("<ellipse cx='50' cy='50' rx='{radius}' ry='2'"),
+                format!("<rect width='{radius}' height='30' rx='{radius}' ry='9'"),
+            ] {
+                for stroke in ["", "stroke='#fff' stroke-linejoin='round'"] {
+                    let text = document(&format!("{shape} transform='{transform}' {stroke}/>"));
+                    let options = Options::default().with(|with| with.limits = limits);
+                    if let Ok(picture) = draw_with(&text, &options) {
+                        assert!(picture.drawing.points() <= 100_000, "{text}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn arcs_of_a_very_large_radius_are_as_good_as_straight() {
+    for radius in ["1e9", "1e12", "1e16", "1e100"] {
+        has_area(
+            &format!("<path d='M10 10h80v60A{radius} {radius} 30 0 1 10 70z'/>"),
+            4_800.0,
+        );
+        has_area(
+            &format!("<path d='M10 10h80v60A{radius} {radius} 0 0 0 10 70z'/>"),
+            4_800.0,
+        );
+    }
+    // A segment of a circle: 2/3 of its chord times its height, which is the square of half the chord over twice the radius.
+    has_area(
+        "<path d='M0 0A2e6 2e6 0 0 1 1.8 0z' transform='translate(10 110) scale(50 5e8)'/>",
+        2.0 / 3.0 * 90.0 * 101.25,
+    );
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 

@@ -467,21 +467,12 @@ fn of_two_senders_with_one_manifest_or_one_machine_the_second_is_refused() {
     bench.agrees();
 }
 
-#[test]
-fn the_receiver_in_python_executes_the_same_bytes() {
-    if Command::new("python3").arg("--version").output().is_err() {
-        assert!(!is_required(), "python3 is not there");
-        return;
-    }
-    let bench = Bench::new();
-    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/machine/receiver.py");
-    assert!(fs::read_to_string(script).unwrap().lines().count() < 150);
+/// A receiver that was written after the protocol is killed within a job, starts again and ends it.
+fn is_killed_and_goes_on(bench: &Bench, program: &str, script: &[&str]) {
     let start = || {
-        let mut command = Command::new("python3");
-        command
-            .current_dir(bench.folder.path())
-            .args([script, "0", "out.raw"]);
-        command.stdout(Stdio::piped());
+        let mut command = Command::new(program);
+        command.current_dir(bench.folder.path()).args(script);
+        command.args(["0", "out.raw"]).stdout(Stdio::piped());
         Machine::start(command)
     };
     let machine = start();
@@ -495,6 +486,73 @@ fn the_receiver_in_python_executes_the_same_bytes() {
     assert!(output.status.success(), "{output:?}");
     assert!(machine.end().contains("executed 400 lines"));
     bench.agrees();
+}
+
+#[test]
+fn the_receiver_in_python_executes_the_same_bytes() {
+    if Command::new("python3").arg("--version").output().is_err() {
+        assert!(!is_required(), "python3 is not there");
+        return;
+    }
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/machine/receiver.py");
+    assert!(fs::read_to_string(script).unwrap().lines().count() < 150);
+    is_killed_and_goes_on(&Bench::new(), "python3", &[script]);
+}
+
+/// The receiver in C, compiled without a warning; nothing where there is no compiler.
+fn compiled(bench: &Bench) -> Option<String> {
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/machine/receiver.c");
+    let program = bench.path("receiver").to_str().unwrap().to_owned();
+    let strict = [
+        "-std=c99",
+        "-O1",
+        "-Wall",
+        "-Wextra",
+        "-pedantic",
+        "-Werror",
+        "-o",
+    ];
+    let Ok(cc) = Command::new("cc").args(strict).args([&program, source]).output() else {
+        assert!(!is_required(), "cc is not there");
+        return None;
+    };
+    assert!(cc.status.success(), "{}", text(&cc));
+    Some(program)
+}
+
+#[test]
+fn the_receiver_in_c_executes_the_same_bytes() {
+    let bench = Bench::new();
+    if let Some(program) = compiled(&bench) {
+        is_killed_and_goes_on(&bench, &program, &[]);
+    }
+}
+
+#[test]
+fn the_receiver_in_c_executes_runs_and_bits() {
+    let bench = Bench::new();
+    let Some(program) = compiled(&bench) else {
+        return;
+    };
+    for (name, options) in [("runs", ["--encoding", "runs"]), ("bits", ["--bits", "1"])] {
+        let output = format!("{name}.raw");
+        let mut command = Command::new(&program);
+        command.current_dir(bench.folder.path());
+        command.args(["0", &output]).stdout(Stdio::piped());
+        let machine = Machine::start(command);
+        let send = |to: &str, more: &[&str]| {
+            let arguments = ["stream", "design.kdl", to, "--quiet", "--device", "cpu"];
+            let sent = bench
+                .command(&[&arguments, more, &options].concat())
+                .output()
+                .unwrap();
+            assert!(sent.status.success(), "{name}: {sent:?}");
+        };
+        send(&machine.address, &[]);
+        assert!(machine.end().contains("executed 400 lines"));
+        send("file:expected.raw", &["--raw"]);
+        assert!(fs::read(bench.path(&output)).unwrap() == fs::read(bench.path("expected.raw")).unwrap());
+    }
 }
 
 /// A file system of 96 KiB, where this process may mount one; `None` elsewhere, which is a failure where it is required.

@@ -375,20 +375,10 @@ fn checksum(bytes: &[u8]) -> u32 {
     !bytes.iter().fold(!0, step)
 }
 
-#[test]
-fn the_receiver_in_python_outlives_a_job_that_makes_no_sense() {
-    assert_eq!(checksum(b"123456789"), 0xE306_9283);
-    assert_eq!(checksum(b""), 0);
-    if Command::new("python3").arg("--version").output().is_err() {
-        assert!(
-            std::env::var_os("RELIEF_REQUIRE_PRIVILEGED").is_none_or(|value| value != "1"),
-            "python3 is not there"
-        );
-        return;
-    }
-    let bench = Bench::new();
-    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/machine/receiver.py");
-    let machine = Machine::start(bench.command("python3", &[script, "0", "out"]));
+/// Jobs that make no sense are refused by ERROR 2, and the next one is executed.
+fn outlives_jobs_that_make_no_sense(bench: &Bench, program: &str, script: &[&str]) {
+    let arguments = [script, &["0", "out"]].concat();
+    let machine = Machine::start(bench.command(program, &arguments));
     let address = machine.address.trim_start_matches("tcp://").to_owned();
     let hello = [&[1, 0, 0, 0], [0; 32].as_slice()].concat();
     for job in [&[0; 10][..], &[0; 63], &[]] {
@@ -404,4 +394,102 @@ fn the_receiver_in_python_outlives_a_job_that_makes_no_sense() {
     succeeds(&bench.stream(&machine.address, &[]).output().unwrap());
     assert!(machine.end().contains("executed 400 lines"));
     assert!(fs::read(bench.path("out")).unwrap() == bench.whole());
+}
+
+/// Whether a test must not pass for want of what it runs.
+fn is_required() -> bool {
+    std::env::var_os("RELIEF_REQUIRE_PRIVILEGED").is_some_and(|value| value == "1")
+}
+
+#[test]
+fn the_receiver_in_python_outlives_a_job_that_makes_no_sense() {
+    assert_eq!(checksum(b"123456789"), 0xE306_9283);
+    assert_eq!(checksum(b""), 0);
+    if Command::new("python3").arg("--version").output().is_err() {
+        assert!(!is_required(), "python3 is not there");
+        return;
+    }
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/machine/receiver.py");
+    outlives_jobs_that_make_no_sense(&Bench::new(), "python3", &[script]);
+}
+
+#[test]
+fn the_receiver_in_c_outlives_frames_and_jobs_that_make_no_sense() {
+    let bench = Bench::new();
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/machine/receiver.c");
+    let program = bench.path("receiver").to_str().unwrap().to_owned();
+    let Ok(cc) = Command::new("cc")
+        .args(["-std=c99", "-O1", "-o", &program, source])
+        .output()
+    else {
+        assert!(!is_required(), "cc is not there");
+        return;
+    };
+    succeeds(&cc);
+    outlives_jobs_that_make_no_sense(&bench, &program, &[]);
+
+    // A job of 400 lines of 500 samples of 8 bits, then frames that do not fit it: each ends its connection with an ERROR of this code.
+    let machine = Machine::start(bench.command(&program, &["0", "other"]));
+    let address = machine.address.trim_start_matches("tcp://").to_owned();
+    let hello = [&[1, 0, 0, 0], [0; 32].as_slice()].concat();
+    let mut job = [0_u8; 240];
+    for (at, number) in [(56, 400_u32), (64, 500), (72, 1), (76, 1), (80, 500)] {
+        job[at..at + 4].copy_from_slice(&number.to_le_bytes());
+    }
+    job[108] = 8;
+    let lines = |sequence: u64, count: u32, bytes: usize| {
+        let mut frame = frame(6, &vec![7; bytes]);
+        frame[8..16].copy_from_slice(&sequence.to_le_bytes());
+        frame[20..24].copy_from_slice(&count.to_le_bytes());
+        let sum = checksum(&frame[..28]);
+        frame[28..32].copy_from_slice(&sum.to_le_bytes());
+        frame
+    };
+    let damaged = |at: usize| {
+        let mut frame = lines(0, 1, 500);
+        frame[at] ^= 1;
+        frame
+    };
+    for (wrong, code) in [
+        (lines(0, 1, 499), 2),
+        (lines(0, 1, 501), 2),
+        (lines(0, 0, 0), 2),
+        (lines(0, u32::MAX, 500), 2),
+        (lines(0, 401, 500), 2),
+        (lines(1, 1, 500), 4),
+        (lines(u64::MAX, 2, 1_000), 4),
+        (lines(0, 3, (1 << 20) + 1), 13),
+        (damaged(9), 3),
+        (damaged(40), 3),
+        (damaged(0), 2),
+        (frame(10, &[0; 4_097]), 2),
+    ] {
+        let mut socket = TcpStream::connect(&address).unwrap();
+        socket
+            .write_all(&[frame(1, &hello), frame(4, &job)].concat())
+            .unwrap();
+        // What it does not read it answers by a reset, after the error.
+        let _ = socket.write_all(&wrong);
+        let mut said = Vec::new();
+        let _ = socket.read_to_end(&mut said);
+        // WELCOME of 100 bytes, ACCEPT of 64, STATUS of 72, then ERROR.
+        let error = said.get(236..).expect("an error");
+        assert_eq!((error[4], error[32]), (13, code), "{:?}", &wrong[..32]);
+    }
+    assert_eq!(fs::metadata(bench.path("other")).unwrap().len(), 0);
+    // A line is executed. Another job, of as many lines as are, is refused and does not end the machine.
+    let mut other = job;
+    (other[0], other[56]) = (1, 1);
+    other[57] = 0;
+    for (job, more) in [(&job, lines(0, 1, 500)), (&other, Vec::new()), (&job, Vec::new())] {
+        let mut socket = TcpStream::connect(&address).unwrap();
+        socket
+            .write_all(&[frame(1, &hello), frame(4, job), more].concat())
+            .unwrap();
+        socket.shutdown(std::net::Shutdown::Write).unwrap();
+        let mut said = Vec::new();
+        socket.read_to_end(&mut said).unwrap();
+        assert_eq!(said[4], 2, "no WELCOME");
+    }
+    assert_eq!(fs::metadata(bench.path("other")).unwrap().len(), 500);
 }

@@ -151,6 +151,8 @@ impl NodeKind for Dxf {
         for warning in &loaded.warnings {
             let help = if warning.contains("open curve") {
                 "stroke=\"0.1mm\" draws lines along all curves; close the curve to fill it"
+            } else if warning.contains("that is equal") {
+                "it is drawn once; delete one of both in the file"
             } else {
                 "explode it into lines, arcs and polylines, or export the drawing as SVG"
             };

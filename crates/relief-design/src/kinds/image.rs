@@ -361,8 +361,11 @@ impl NodeKind for Image {
             || cut(node.height.is_some() || doubts.is_root, height, own.1)
         {
             let message = format!(
-                "{width} × {height} pixels of the {} × {} of the picture show: a width or height crops it",
-                own.0, own.1
+                "{} × {} pixels of the {} × {} of the picture show: a width or height crops it",
+                width.min(own.0),
+                height.min(own.1),
+                own.0,
+                own.1
             );
             let given = node.width.or(node.height).map_or(node.span, |given| given.span);
             let warning = Problem::new("W202", message).label(given, "the picture is cropped");

@@ -19,6 +19,7 @@ use relief_kernels::isa::Isa;
 use relief_raster::{Depth, Rect, Sample};
 
 use crate::sink::positioned::{read_at, write_all_at};
+use crate::source::check_regular;
 pub use tiles::OverviewTiles;
 
 /// The finest level of an overview.
@@ -361,6 +362,8 @@ impl Overview {
     /// # Errors
     /// Where it cannot be read, is no overview, or is not whole.
     pub fn open(path: &Path) -> io::Result<Self> {
+        // It is read at many places; and opening a FIFO would wait for a writer.
+        check_regular(&std::fs::metadata(path)?)?;
         let file = File::open(path)?;
         let mut head = [0; HEAD];
         read_at(&file, &mut head, 0)?;

@@ -26,16 +26,21 @@ pub fn read_bounded(path: impl AsRef<Path>, limit: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
+/// Refuses what is no regular file.
+pub(crate) fn check_regular(metadata: &std::fs::Metadata) -> io::Result<()> {
+    if metadata.is_file() {
+        return Ok(());
+    }
+    let what = if metadata.is_dir() {
+        "it is a folder"
+    } else {
+        "it is not a regular file"
+    };
+    Err(io::Error::new(io::ErrorKind::InvalidInput, what))
+}
+
 fn check(metadata: &std::fs::Metadata, limit: u64) -> io::Result<()> {
-    if metadata.is_dir() {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is a folder"));
-    }
-    if !metadata.is_file() {
-        return Err(io::Error::new(
-            io::ErrorKind::InvalidInput,
-            "it is not a regular file",
-        ));
-    }
+    check_regular(metadata)?;
     if metadata.len() > limit {
         return Err(too_long(metadata.len(), limit));
     }

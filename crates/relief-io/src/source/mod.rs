@@ -23,6 +23,7 @@ mod windows;
 mod zarr;
 
 pub use array::{ArrayPicture, ArraySamples};
+pub(crate) use bounded::check_regular;
 pub use bounded::read_bounded;
 pub use files::Files;
 pub use limits::Limits;

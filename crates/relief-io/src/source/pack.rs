@@ -113,7 +113,8 @@ impl Pack {
         let mut next = |name: &str, limit: u64| {
             let entry = entries
                 .next()
-                .ok_or_else(|| damaged(format!("{name} is missing")))??;
+                .ok_or_else(|| damaged(format!("{name} is missing")))?
+                .map_err(|error| damaged(format!("{name} cannot be found: {error}")))?;
             let found = String::from_utf8_lossy(&entry.path_bytes()).into_owned();
             if !entry.header().entry_type().is_file() || found != name {
                 return Err(damaged(format!("{} stands where {name} should", visible(&found))));
@@ -161,7 +162,7 @@ impl Pack {
             }
         }
         if let Some(more) = entries.next() {
-            let more = more?;
+            let more = more.map_err(|error| damaged(format!("it goes on after its last file: {error}")))?;
             let name = String::from_utf8_lossy(&more.path_bytes()).into_owned();
             return Err(damaged(format!("its list does not name {}", visible(&name))));
         }

@@ -172,6 +172,19 @@ fn an_overview_that_is_none_or_damaged_is_refused() {
     };
     refused(b"", "no overview");
     refused(b"P5 1 1 255\n0", "no overview");
+    #[cfg(unix)]
+    {
+        let fifo = folder.path().join("fifo");
+        let made = std::process::Command::new("mkfifo").arg(&fifo).status();
+        assert!(made.unwrap().success());
+        for (path, says) in [
+            (fifo.as_path(), "not a regular file"),
+            (folder.path(), "a folder"),
+        ] {
+            let error = Overview::open(path).unwrap_err().to_string();
+            assert!(error.contains(says), "{error}");
+        }
+    }
     refused(&good[..good.len() - 1], "not whole");
     refused(&[&good[..], &[0]].concat(), "not whole");
     for place in 8..64 {

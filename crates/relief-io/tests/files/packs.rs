@@ -106,6 +106,33 @@ fn archives_that_are_no_packed_jobs_are_refused() {
 }
 
 #[test]
+fn a_packed_job_that_is_cut_short_anywhere_is_damaged() {
+    let folder = TempDir::new().unwrap();
+    let file = tar::EntryType::Regular;
+    let (text, picture) = ("relief version=1", &b"P5 1 1 255\n7"[..]);
+    let entries = [
+        (
+            "relief.json",
+            file,
+            list(text, &[("a.pgm", picture)]).into_bytes(),
+        ),
+        ("design.kdl", file, text.as_bytes().to_vec()),
+        ("files/1.pgm", file, picture.to_vec()),
+    ];
+    let entries = entries
+        .each_ref()
+        .map(|(name, kind, bytes)| (*name, *kind, bytes.as_slice()));
+    let path = written(&folder, &entries);
+    let whole = std::fs::read(&path).unwrap();
+    // Two blocks of zeros end the archive; nothing is missed without them.
+    for length in (0..whole.len() - 1_024 - 500).step_by(61) {
+        std::fs::write(&path, &whole[..length]).unwrap();
+        let why = Pack::open(&path).map(|_| ()).unwrap_err().to_string();
+        assert!(why.starts_with("the packed job is damaged: "), "{length}: {why}");
+    }
+}
+
+#[test]
 fn lists_that_are_none_are_refused() {
     let folder = TempDir::new().unwrap();
     let file = tar::EntryType::Regular;

@@ -6,6 +6,7 @@
 mod support;
 
 mod families;
+mod names;
 mod program;
 mod reports;
 mod rivals;

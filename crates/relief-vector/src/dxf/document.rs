@@ -333,6 +333,13 @@ impl Document {
                 groups.next()?;
                 continue;
             }
+            // Its corners follow each other, so that nothing else may come between them.
+            if let Some(whole) = &polyline
+                && !groups.is("VERTEX")
+                && !groups.is("SEQEND")
+            {
+                return Err(unfinished(groups, whole));
+            }
             if groups.is("EOF") || groups.is("ENDSEC") {
                 return Err(groups.fault(format!("expected 0 {end}, found 0 {}", groups.text())));
             }
@@ -356,10 +363,7 @@ impl Document {
                 _ => self.finish(open, block)?,
             }
         }
-        if let Some(whole) = polyline {
-            return Err(groups.fault(format!("the POLYLINE of line {} has no SEQEND", whole.line)));
-        }
-        Ok(())
+        polyline.map_or(Ok(()), |whole| Err(unfinished(groups, &whole)))
     }
 
     fn corner(&mut self, corner: (f64, f64, f64)) -> Result<(), Error> {
@@ -531,6 +535,10 @@ impl Document {
         });
         Ok(())
     }
+}
+
+fn unfinished<R: Read>(groups: &Groups<R>, polyline: &Open) -> Error {
+    groups.fault(format!("the POLYLINE of line {} has no SEQEND", polyline.line))
 }
 
 /// Notes a width at the begin and at the end of a side.

@@ -1,15 +1,16 @@
 //! A document as a drawing.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
 
-use kurbo::{Affine, Arc, BezPath, Point, Shape as _, Vec2};
+use kurbo::{Affine, Arc, BezPath, PathEl, Point, Vec2};
 
 use super::Error;
-use super::document::{Document, Entity, INHERITED, Insert, Shape};
+use super::document::{Block, Document, Entity, INHERITED, Insert, Shape};
 use crate::drawing::{Cell, Drawing, Lattice, Placement, spread};
-use crate::flatten::nearest;
+use crate::flatten::{MAX, nearest};
 use crate::limits::{Limits, Refused};
-use crate::shapes::{arc_tolerance, ellipse_within};
+use crate::shapes::{arc_tolerance, cubics, ellipse_within, flat_arc};
 use crate::sketch::Sketch;
 use crate::{Pixel, Rule, Stroke};
 
@@ -21,7 +22,8 @@ pub enum Origin {
         /// The height.
         height: u64,
     },
-    /// The top-left of the box over all layers that are neither frozen nor off is that of the raster.
+    /// The top-left of the box of what is drawn where all layers are chosen that are neither frozen nor off is that of the raster. So layers of
+    /// one file lie upon each other whichever of them are chosen.
     Box,
 }
 
@@ -65,7 +67,7 @@ impl std::fmt::Display for Warning {
 pub struct Layout {
     /// The outlines.
     pub drawing: Drawing,
-    /// Columns and rows of the box over all layers that are neither frozen nor off.
+    /// Columns and rows of the box of [`Origin::Box`].
     pub size: Option<(u64, u64)>,
     /// How many columns right of the origin of the file and rows above it the drawing reaches.
     pub reach: Option<(u64, u64)>,
@@ -87,8 +89,14 @@ const MAX_WARNINGS: usize = 64;
 /// Ends of curves that lie so near, in pixels, are one.
 const NEAR: f64 = 1.0 / 16.0;
 
+/// Bulges up to this are computed without a centre, which would lie very far away: other programs write such for sides that are straight.
+const FLAT: f64 = 1.0 / 1_024.0;
+
 /// Ends that are looked at to find the nearest one.
 const MAX_ENDS: usize = 64;
+
+/// A box, as (left, top, right, bottom).
+type Extent = (i64, i64, i64, i64);
 
 /// Columns of a matrix: a point (x, y) goes to (a·x + c·y, b·x + d·y).
 type Linear = [f64; 4];
@@ -123,6 +131,7 @@ impl Document {
                 cells: Vec::new(),
             },
             warnings: Vec::new(),
+            told: HashSet::new(),
             more: 0,
         };
         let root = self.blocks.len() as u32 - 1;
@@ -219,17 +228,23 @@ struct Drawer<'a> {
     wanted: Vec<bool>,
     /// A cell of the drawing for each block, matrix and whether the layer of its insert is drawn, and hidden.
     known: HashMap<Key, u32>,
-    boxes: Vec<Option<(i64, i64, i64, i64)>>,
+    boxes: Vec<Option<Extent>>,
     /// Blocks that are being drawn.
     open: Vec<bool>,
     items: u64,
     drawing: Drawing,
     warnings: Vec<Warning>,
+    /// Lines of what is not drawn.
+    told: HashSet<u64>,
     more: u64,
 }
 
 impl Drawer<'_> {
     fn warn(&mut self, line: u64, what: &str) {
+        // A block is drawn once for each way it lies.
+        if !self.told.insert(line) {
+            return;
+        }
         if self.warnings.len() < MAX_WARNINGS {
             self.warnings.push(Warning {
                 line,
@@ -251,8 +266,33 @@ impl Drawer<'_> {
     }
 
     /// The layer of an entity in a block that is inserted on the layer `inherited`.
-    fn is_drawn(&self, layer: u32, inherited: u32) -> bool {
-        self.wanted[if layer == INHERITED { inherited } else { layer } as usize]
+    const fn layer(entity: &Entity, inherited: u32) -> u32 {
+        match entity.layer {
+            INHERITED => inherited,
+            layer => layer,
+        }
+    }
+
+    /// Whether an entity is not drawn although its layer is neither frozen nor off.
+    fn is_left_out(&self, entity: &Entity, inherited: u32) -> bool {
+        let layer = Self::layer(entity, inherited);
+        !self.wanted[layer as usize] && !self.document.hidden.contains(&layer)
+    }
+
+    /// The box of what all layers that are neither frozen nor off, or are chosen, draw of a block.
+    fn whole(&self, block: &Block, inherited: u32, mut curves: Curves<'_>) -> Result<Option<Extent>, Error> {
+        for entity in &block.entities {
+            if self.wanted[Self::layer(entity, inherited) as usize] {
+                curves.add(entity)?;
+            } else if self.is_left_out(entity, inherited) {
+                match curves.add(entity) {
+                    // What is too far out to be drawn hinders no other layer.
+                    Err(Error::Refused(Refused::Far(..))) => {}
+                    other => other?,
+                }
+            }
+        }
+        Ok(curves.finish()?.drawing.bounds())
     }
 
     /// The number of the cell that draws a block with a matrix.
@@ -272,13 +312,15 @@ impl Drawer<'_> {
         }
         self.open[number as usize] = true;
         let block = &document.blocks[number as usize];
-        let mut curves = Curves::new(self.options, &document.corners, block.base, linear, limits);
+        let curves = || Curves::new(self.options, &document.corners, block.base, linear, limits);
+        let (mut drawn, all) = (curves(), curves());
         let mut placements = Vec::new();
         let mut own = None;
         for entity in &block.entities {
-            let Entity { line, layer, .. } = *entity;
+            // Drawing it takes time wherever it is drawn again, whether anything of it shows or not.
+            self.count()?;
+            let (line, layer) = (entity.line, Self::layer(entity, inherited));
             if let Shape::Insert(insert) = &entity.shape {
-                let layer = if layer == INHERITED { inherited } else { layer };
                 // What is frozen is not there, whatever lies in it.
                 if self.options.layers.is_none() && document.hidden.contains(&layer) {
                     continue;
@@ -289,29 +331,29 @@ impl Drawer<'_> {
                     own = Some(union(own, spread(inner, &placement.lattice)));
                 }
                 placements.push(placement);
-                continue;
-            }
-            if !self.is_drawn(layer, inherited) {
-                let layer = if layer == INHERITED { inherited } else { layer };
-                // Layers that were not chosen count for the box, so that those of one file lie upon each other.
-                if !document.hidden.contains(&layer)
-                    && let Some(extent) = curves.extent(entity)
-                {
-                    own = Some(union(own, finer(extent)));
+            } else if self.wanted[layer as usize] {
+                if let Shape::Other(what) = entity.shape {
+                    self.warn(line, what);
+                } else {
+                    drawn.add(entity)?;
                 }
-                continue;
-            }
-            if let Shape::Other(what) = entity.shape {
-                self.warn(line, what);
-            } else {
-                curves.add(entity)?;
             }
         }
-        let Drawn { drawing, open } = curves.finish()?;
+        let Drawn { drawing, open, again } = drawn.finish()?;
         for line in open {
             self.warn(line, "an open curve without a stroke");
         }
-        let bounds = drawing.bounds();
+        if self.options.stroke.is_none() {
+            for line in again {
+                self.warn(line, "a curve upon one that is equal");
+            }
+        }
+        let mut entities = block.entities.iter();
+        let bounds = if entities.any(|entity| self.is_left_out(entity, inherited)) {
+            self.whole(block, inherited, all)?
+        } else {
+            drawing.bounds()
+        };
         let elements = self.append(drawing)?;
         if let Some(bounds) = bounds {
             own = Some(union(own, finer(bounds)));
@@ -495,12 +537,12 @@ fn flat(drawing: &Drawing, root: u32, limits: &Limits) -> Result<Drawing, Error>
 }
 
 /// 1/256 px in 1/(256·Q) px.
-fn finer((left, top, right, bottom): (i64, i64, i64, i64)) -> (i64, i64, i64, i64) {
+fn finer((left, top, right, bottom): Extent) -> Extent {
     let [left, top, right, bottom] = [left, top, right, bottom].map(|v| v.saturating_mul(FINER));
     (left, top, right, bottom)
 }
 
-fn union(one: Option<(i64, i64, i64, i64)>, other: (i64, i64, i64, i64)) -> (i64, i64, i64, i64) {
+fn union(one: Option<Extent>, other: Extent) -> Extent {
     let Some(one) = one else { return other };
     (
         one.0.min(other.0),
@@ -516,7 +558,14 @@ struct Curves<'a> {
     corners: &'a [(f64, f64, f64)],
     base: (f64, f64),
     linear: Linear,
+    limits: Limits,
     sketch: Sketch,
+    /// Parts of all curves that are gathered.
+    elements: u64,
+    /// What tells them from each other.
+    known: HashSet<[u64; 2]>,
+    /// The lines of those that are there already.
+    again: Vec<u64>,
     /// All closed curves.
     closed: BezPath,
     /// Open ones, with the lines that they stand in.
@@ -528,6 +577,8 @@ struct Drawn {
     drawing: Drawing,
     /// The lines of curves that cover nothing.
     open: Vec<u64>,
+    /// The lines of curves that are drawn already.
+    again: Vec<u64>,
 }
 
 struct Piece {
@@ -550,7 +601,11 @@ impl<'a> Curves<'a> {
             corners,
             base,
             linear,
+            limits,
             sketch: Sketch::new(limits),
+            elements: 0,
+            known: HashSet::new(),
+            again: Vec::new(),
             closed: BezPath::new(),
             open: Vec::new(),
         }
@@ -629,6 +684,12 @@ impl<'a> Curves<'a> {
 
     fn add(&mut self, entity: &Entity) -> Result<(), Error> {
         let (path, closed) = self.path(entity);
+        // An open curve without a stroke is told, wherever it lies.
+        if (closed || self.options.stroke.is_some())
+            && let Some(point) = points(&path).find(|point| is_far(*point))
+        {
+            return Err(Refused::Far(point.x, point.y).into());
+        }
         let value = self.options.value;
         match &entity.shape {
             Shape::Solid(_) => self.sketch.fill(&path, Affine::IDENTITY, value, Rule::NonZero)?,
@@ -639,31 +700,33 @@ impl<'a> Curves<'a> {
                 self.sketch
                     .stroke(&path, Affine::IDENTITY, value, &Stroke::solid(width))?;
             }
-            _ => self.curve(path, closed, entity.line),
+            _ => {
+                self.elements += path.elements().len() as u64;
+                // Each takes as much memory as four points.
+                if self.elements > self.limits.points / 4 {
+                    return Err(Refused::Points(self.limits.points).into());
+                }
+                self.curve(path, closed, entity.line);
+            }
         }
         Ok(())
     }
 
-    /// The box of the curve of an entity, and of the line along it, in 1/256 px.
-    fn extent(&self, entity: &Entity) -> Option<(i64, i64, i64, i64)> {
-        let (path, _) = self.path(entity);
-        if path.elements().is_empty() {
-            return None;
-        }
-        let half = self.options.stroke.as_ref().map_or(0.0, |look| look.width / 2.0);
-        let b = path.bounding_box().inflate(half, half);
-        let near = [b.x0, b.y0, b.x1, b.y1].iter().all(|v| v.abs() <= MAX_PLACE);
-        let unit = |v: f64| nearest(v * 256.0);
-        near.then(|| (unit(b.x0), unit(b.y0), unit(b.x1), unit(b.y1)))
-    }
-
     fn curve(&mut self, path: BezPath, closed: bool, line: u64) {
+        if path.elements().len() < 2 {
+            return;
+        }
+        // Twice the same would be a hole under the even-odd rule, and lines would close upon each other.
+        if !self.known.insert(identity(&path)) {
+            self.again.push(line);
+            return;
+        }
         if closed {
             self.closed.extend(path);
             return;
         }
-        let ends = path.elements().first().and_then(|first| first.end_point());
-        let ends = ends.zip(path.elements().last().and_then(|last| last.end_point()));
+        let ends = path.elements().first().and_then(PathEl::end_point);
+        let ends = ends.zip(path.elements().last().and_then(PathEl::end_point));
         if let Some((from, to)) = ends {
             self.open.push(Piece { path, from, to, line });
         }
@@ -696,8 +759,38 @@ impl<'a> Curves<'a> {
         Ok(Drawn {
             drawing: self.sketch.finish(),
             open,
+            again: self.again,
         })
     }
+}
+
+/// The ends and the controls of a path.
+fn points(path: &BezPath) -> impl Iterator<Item = Point> {
+    path.elements().iter().flat_map(|element| {
+        let [a, b, c] = match *element {
+            PathEl::MoveTo(p) | PathEl::LineTo(p) => [Some(p), None, None],
+            PathEl::QuadTo(a, p) => [Some(a), Some(p), None],
+            PathEl::CurveTo(a, b, p) => [Some(a), Some(b), Some(p)],
+            PathEl::ClosePath => [None; 3],
+        };
+        [a, b, c].into_iter().flatten()
+    })
+}
+
+/// What tells a curve from others. Those of the same points have one, also from the other end.
+fn identity(path: &BezPath) -> [u64; 2] {
+    let of = |path: &BezPath| {
+        [0_u8, 1].map(|seed| {
+            let mut hasher = DefaultHasher::new();
+            (seed, path.elements().len()).hash(&mut hasher);
+            for point in points(path) {
+                // Adding 0 makes one of both zeros.
+                [point.x, point.y].map(|v| (v + 0.0).to_bits()).hash(&mut hasher);
+            }
+            hasher.finish()
+        })
+    };
+    of(path).min(of(&path.reverse_subpaths()))
 }
 
 /// A polyline whose sides bulge: a bulge is the tangent of a quarter of the angle of its arc, above 0 against the clock.
@@ -715,6 +808,11 @@ fn polyline(corners: &[(f64, f64, f64)], closed: bool, tolerance: f64) -> BezPat
             path.line_to((bx, by));
             continue;
         }
+        if bulge.abs() <= FLAT {
+            let (a, b) = flat_arc(Point::new(ax, ay), Point::new(bx, by), bulge);
+            path.curve_to(a, b, Point::new(bx, by));
+            continue;
+        }
         let shift = (1.0 - bulge * bulge) / (4.0 * bulge);
         let centre = ((ax + bx) / 2.0 - dy * shift, (ay + by) / 2.0 + dx * shift);
         let radius = libm::hypot(ax - centre.0, ay - centre.1);
@@ -726,14 +824,14 @@ fn polyline(corners: &[(f64, f64, f64)], closed: bool, tolerance: f64) -> BezPat
             4.0 * libm::atan(bulge),
             0.0,
         );
-        let mut cubics = Vec::new();
-        round.to_cubic_beziers(tolerance, |a, b, p| cubics.push((a, b, p)));
+        let mut all = Vec::new();
+        cubics(round, tolerance, |a, b, p| all.push((a, b, p)));
         // It ends where the file says, not a rounding away.
-        match cubics.last_mut() {
+        match all.last_mut() {
             Some(last) => last.2 = Point::new(bx, by),
             None => path.line_to((bx, by)),
         }
-        for (a, b, p) in cubics {
+        for (a, b, p) in all {
             path.curve_to(a, b, p);
         }
     }
@@ -753,9 +851,15 @@ fn arc(centre: (f64, f64), radii: Vec2, rotation: f64, from: f64, sweep: f64, to
         Point::new(centre.0 + x * cosine - y * sine, centre.1 + x * sine + y * cosine)
     };
     path.move_to(at(from));
-    Arc::new(centre, radii, from, sweep, rotation)
-        .to_cubic_beziers(tolerance, |a, b, p| path.curve_to(a, b, p));
+    let round = Arc::new(centre, radii, from, sweep, rotation);
+    cubics(round, tolerance, |a, b, p| path.curve_to(a, b, p));
     path
+}
+
+/// Whether a place lies too far out to be one of a drawing.
+fn is_far(point: Point) -> bool {
+    // Not a number is not near either.
+    !(point.x.abs() <= MAX && point.y.abs() <= MAX)
 }
 
 /// The ends of pieces, by squares of 1/16 px.
@@ -777,6 +881,9 @@ impl Ends {
 
     /// The nearest end to a point, but for those that were taken.
     fn near(&self, point: Point, pieces: &[Piece]) -> Option<(u32, bool)> {
+        if is_far(point) {
+            return None;
+        }
         let (x, y) = Self::square(point);
         let mut best: Option<(f64, (u32, bool))> = None;
         for square in [-1, 0, 1]
@@ -801,10 +908,9 @@ fn join(pieces: Vec<Piece>) -> (BezPath, Vec<(BezPath, u64)>) {
     let mut ends = Ends {
         squares: HashMap::new(),
     };
-    let far = |point: Point| !(point.x.abs() < 1e12 && point.y.abs() < 1e12);
     for (number, piece) in pieces.iter().enumerate() {
         // What lies too far out is told where it is drawn.
-        if far(piece.from) || far(piece.to) {
+        if is_far(piece.from) || is_far(piece.to) {
             continue;
         }
         for (point, is_end) in [(piece.from, false), (piece.to, true)] {
@@ -828,8 +934,11 @@ fn join(pieces: Vec<Piece>) -> (BezPath, Vec<(BezPath, u64)>) {
         let mut whole = piece.path.clone();
         let (mut from, mut to) = (piece.from, piece.to);
         let meets = |a: Point, b: Point| libm::hypot(a.x - b.x, a.y - b.y) <= NEAR;
+        // Ends that never were apart do not close a curve: many short lines may be one.
+        let leaves = |path: &BezPath, from: Point| points(path).any(|point| !meets(point, from));
+        let mut has_left = leaves(&whole, from);
         for turned in [false, true] {
-            while !meets(from, to) {
+            while !(has_left && meets(from, to)) {
                 let Some((number, is_end)) = ends.near(to, &pieces) else {
                     break;
                 };
@@ -842,10 +951,12 @@ fn join(pieces: Vec<Piece>) -> (BezPath, Vec<(BezPath, u64)>) {
                 } else {
                     next.path.clone()
                 };
+                has_left |= leaves(&path, from);
                 whole.extend(path.elements().iter().skip(1).copied());
                 to = if is_end { next.from } else { next.to };
             }
-            if !turned && !meets(from, to) {
+            let closes = has_left && meets(from, to);
+            if !(turned || closes) {
                 whole = whole.reverse_subpaths();
                 std::mem::swap(&mut from, &mut to);
             }

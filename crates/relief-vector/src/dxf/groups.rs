@@ -81,6 +81,10 @@ impl<R: Read> Groups<R> {
         while self.value.last() == Some(&b'\r') {
             self.value.pop();
         }
+        // Some editors mark the begin of a text in UTF-8.
+        if self.line == 1 && self.value.starts_with(&[0xEF, 0xBB, 0xBF]) {
+            self.value.drain(..3);
+        }
         Ok(any)
     }
 

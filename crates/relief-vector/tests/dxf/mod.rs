@@ -139,6 +139,173 @@ fn layers_are_chosen_by_name_or_by_what_is_not_frozen() {
 }
 
 #[test]
+fn layers_of_a_file_lie_upon_each_other_whichever_are_chosen() {
+    // A wide line, an open one and a closed one reach beyond each other.
+    let text = file(
+        "",
+        "0 LWPOLYLINE | 8 WIDE | 43 3 | 10 0 | 20 0 | 10 20 | 20 0 | 0 LINE | 8 OPEN | 10 -9 | 20 0 | 11 40 | 21 30 |\
+         0 CIRCLE | 8 CUT | 10 6 | 20 5 | 40 5",
+    );
+    for stroke in [None, Some(Stroke::solid(1.0))] {
+        let mut options = options(1_000);
+        options.stroke = stroke;
+        let whole = drawn(&text, &options);
+        let drawn_alone = |name: &str| {
+            let mut options = options.clone();
+            options.layers = Some(vec![name.to_owned()]);
+            let one = drawn(&text, &options);
+            assert_eq!(one.size, whole.size, "{name}");
+            let (width, height) = one.size.unwrap();
+            support::render::<u16>(&one.drawing, (width as usize, height as usize))
+        };
+        let layers = ["WIDE", "OPEN", "CUT"].map(drawn_alone);
+        let (width, height) = whole.size.unwrap();
+        let all = support::render::<u16>(&whole.drawing, (width as usize, height as usize));
+        for (at, sample) in all.iter().enumerate() {
+            let most = layers.iter().map(|layer| layer[at]).max().unwrap();
+            assert!(most <= *sample, "pixel {at}");
+            assert_eq!(most == 0, *sample == 0, "pixel {at}");
+        }
+    }
+    // What lies too far out to be drawn hinders other layers no more than it did.
+    let stray = file("", &(square(0, 0, "CUT") + "0 LINE | 8 OPEN | 11 1e300"));
+    let mut one = options(1_000);
+    one.layers = Some(vec!["CUT".to_owned()]);
+    one.stroke = Some(Stroke::solid(2.0));
+    assert_eq!(drawn(&stray, &one).size, Some((6, 6)));
+    one.layers = None;
+    assert!(matches!(
+        read(&stray).draw(&one),
+        Err(Error::Refused(Refused::Far(..)))
+    ));
+}
+
+#[test]
+fn a_curve_of_lines_much_shorter_than_a_pixel_is_one_curve() {
+    let place = |n: i32| {
+        let (y, x) = (f64::from(n) * std::f64::consts::TAU / 2_000.0).sin_cos();
+        (5.0 * x, 5.0 * y)
+    };
+    let line = |n: i32| {
+        let ((ax, ay), (bx, by)) = (place(n), place((n + 1) % 2_000));
+        format!("0 LINE | 8 0 | 10 {ax} | 20 {ay} | 11 {bx} | 21 {by} |")
+    };
+    // In any order, each 1/64 px long.
+    let lines: String = (0..2_000).map(|n| line(n * 777 % 2_000)).collect();
+    let layout = drawn(&file("", &lines), &options(1_000));
+    assert_eq!(layout.warnings, []);
+    let area = area(&layout);
+    assert!((area - 78.54).abs() < 0.2, "{area}");
+}
+
+#[test]
+fn equal_curves_are_drawn_once_and_told() {
+    let circle = "0 CIRCLE | 8 0 | 10 5 | 20 5 | 40 5 |";
+    let twice = drawn(&file("", &circle.repeat(2)), &options(1_000));
+    let one = drawn(&file("", circle), &options(1_000));
+    assert_eq!(twice.drawing, one.drawing);
+    assert_eq!(twice.warnings.len(), 1);
+    assert_eq!(twice.warnings[0].what, "a curve upon one that is equal");
+    // Lines upon lines, also from the other end, would close upon each other.
+    let line = |ax: i32, ay: i32, bx: i32, by: i32| {
+        format!("0 LINE | 8 0 | 10 {ax} | 20 {ay} | 11 {bx} | 21 {by} |")
+    };
+    let sides = [
+        line(0, 0, 4, 0),
+        line(4, 0, 0, 0),
+        line(4, 0, 4, 4),
+        line(4, 0, 4, 4),
+        line(4, 4, 0, 4),
+        line(0, 4, 0, 0),
+    ];
+    let layout = drawn(&file("", &sides.concat()), &options(1_000));
+    assert_eq!((area(&layout), layout.warnings.len()), (16.0, 2));
+    let mut stroked = options(1_000);
+    stroked.stroke = Some(Stroke::solid(1.0));
+    assert_eq!(drawn(&file("", &sides.concat()), &stroked).warnings, []);
+}
+
+#[test]
+fn sides_that_hardly_bulge_are_straight() {
+    let straight = drawn(&file("", &square(0, 0, "0")), &options(1)).drawing;
+    for bulge in ["1e-17", "-3e-14", "1e-10", "1e-300", "-5e-324"] {
+        let bulged = format!("| 42 {bulge} | 10");
+        let text = file("", &square(0, 0, "0").replace("| 10", &bulged));
+        assert_eq!(drawn(&text, &options(1)).drawing, straight, "{bulge}");
+    }
+    // A circle segment of a thousandth of its chord: 2/3 of chord times height.
+    let segment = "0 LWPOLYLINE | 8 0 | 70 1 | 10 0 | 20 0 | 42 0.0009 | 10 2000 | 20 0";
+    let layout = drawn(&file("", segment), &options(1_000));
+    assert_eq!(layout.size, Some((2_000, 1)));
+    // Its chords lie within 1/16 px.
+    assert!((area(&layout) - 2_000.0 * 0.9 * 2.0 / 3.0).abs() < 2_000.0 / 16.0);
+}
+
+#[test]
+fn curves_of_any_numbers_are_drawn_or_refused() {
+    let numbers = ["0", "1e-300", "-1e-9", "0.5", "3", "1e9", "-1e15", "1e300"];
+    for one in numbers {
+        for other in numbers {
+            for entity in [
+                format!("0 CIRCLE | 8 0 | 10 {other} | 40 {one}"),
+                format!("0 ARC | 8 0 | 40 {one} | 50 0 | 51 {other}"),
+                format!("0 ELLIPSE | 8 0 | 11 {one} | 21 1 | 40 {other} | 41 0 | 42 6.3"),
+                format!("0 ELLIPSE | 8 0 | 11 1 | 21 0 | 40 1 | 41 {one} | 42 {other}"),
+                format!("0 LWPOLYLINE | 8 0 | 70 1 | 43 {other} | 10 0 | 20 0 | 42 {one} | 10 9 | 20 9"),
+                format!("0 LWPOLYLINE | 8 0 | 70 1 | 10 0 | 20 0 | 42 {one} | 10 {other} | 20 9"),
+            ] {
+                let limits = Limits {
+                    points: 20_000,
+                    ..Limits::default()
+                };
+                let document = Document::read(file("", &entity).as_bytes(), limits).unwrap();
+                for unit in [None, Some(1e-200), Some(1e200)] {
+                    let mut options = options(1_000);
+                    options.unit = unit;
+                    if let Ok(layout) = document.draw(&options) {
+                        assert!(layout.drawing.points() <= 20_000, "{entity}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn drawing_a_block_in_many_ways_is_bounded_by_its_entities() {
+    let lines: String = (0..500)
+        .map(|n| format!("0 LINE | 8 0 | 20 {n} | 11 9 | 21 {n} |"))
+        .collect();
+    let block = format!("0 BLOCK | 2 A | {lines} 0 ENDBLK");
+    let inserts: String = (0..500)
+        .map(|n| format!("0 INSERT | 2 A | 8 0 | 50 0.{n} |"))
+        .collect();
+    let limits = Limits {
+        items: 10_000,
+        ..Limits::default()
+    };
+    let document = Document::read(file(&block, &inserts).as_bytes(), limits).unwrap();
+    assert!(matches!(
+        document.draw(&options(1_000)),
+        Err(Error::Refused(Refused::Items(10_000)))
+    ));
+    // A line that is not drawn is told once, however often its block is.
+    let document = read(&file(&block, &inserts));
+    let layout = document.draw(&options(1_000)).unwrap();
+    assert_eq!(layout.warnings.len() as u64 + layout.more, 500);
+}
+
+#[test]
+fn a_mark_of_utf_8_and_ends_of_lines_of_windows_are_read() {
+    let text = file("", &square(0, 0, "0"));
+    let other = format!("\u{feff}{}", text.replace('\n', "\r\n"));
+    assert_eq!(
+        drawn(&other, &options(1_000)).drawing,
+        drawn(&text, &options(1_000)).drawing
+    );
+}
+
+#[test]
 fn a_stroke_draws_open_curves_and_without_one_they_are_told() {
     let lines = "0 LINE | 8 0 | 10 0 | 20 0 | 11 20 | 21 0 | 0 LINE | 8 0 | 10 20 | 20 0 | 11 20 | 21 10";
     let text = file("", lines);
@@ -258,6 +425,20 @@ fn files_that_are_none_or_loop_are_refused_by_their_line() {
             "a second block is named \"A\"",
         ),
         (file("", "0 POLYLINE | 8 0 | 0 VERTEX | 10 1"), "has no SEQEND"),
+        (
+            file(
+                "",
+                "0 POLYLINE | 8 0 | 0 VERTEX | 10 1 | 0 LINE | 11 1 | 0 VERTEX | 10 2 | 0 SEQEND",
+            ),
+            "has no SEQEND",
+        ),
+        (
+            file(
+                "",
+                "0 POLYLINE | 8 0 | 0 VERTEX | 10 1 | 0 POLYLINE | 8 0 | 0 VERTEX | 10 2 | 0 SEQEND",
+            ),
+            "has no SEQEND",
+        ),
         (
             file("", &"0 POINT | 8 0 |0 CIRCLE | 8 0 | 40 1|".repeat(41)),
             "more than 40 elements",

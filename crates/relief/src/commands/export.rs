@@ -342,7 +342,8 @@ impl<'a> Export<'a> {
         let seen = self.tiles(OverviewTiles::new(sink, path, digest))?;
         if let (Some(problem), true) = (seen.problem(), self.render.overview.overview) {
             // The raster is whole, whoever listens.
-            let _ = writeln!(io::stderr(), "relief: there is no overview: {problem}");
+            let text = format!("relief: there is no overview: {problem}");
+            let _ = writeln!(io::stderr(), "{}", relief_design::visible(&text));
         }
         Ok(seen.into_inner())
     }

@@ -248,19 +248,19 @@ fn output(render: &Render, file: &FilePlan, format: Format, text: &mut String) {
         Some(path) => relief_design::visible(&path.display().to_string()).into_owned(),
         None => "nothing is written".to_owned(),
     };
+    let (files, each) = match file.files {
+        Some(1) => ("a file of ".to_owned(), ""),
+        Some(files) => (format!("{files} files of "), "each "),
+        None => (String::new(), ""),
+    };
     let size = file.bytes.map_or(String::new(), |bytes| {
         let more = if file.exact {
             ""
         } else {
             " at most, before it is compressed"
         };
-        format!(", {}{more}", show_bytes(bytes))
+        format!(", {each}{}{more}", show_bytes(bytes))
     });
-    let (files, size) = match file.files {
-        Some(1) => ("a file of ".to_owned(), size),
-        Some(files) => (format!("{files} files of "), size + " each"),
-        None => (String::new(), size),
-    };
     let _ = writeln!(text, "output   {name}: {files}{format}{size}");
     if let Some(((width, height), tiles)) = file.tiles {
         let distinct = file

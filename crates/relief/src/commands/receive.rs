@@ -99,7 +99,8 @@ pub(crate) fn run(receive: &Receive) -> Result<(), Failure> {
     });
     let receiver = Receiver::bind(&receive.listen, options)?;
     let mut out = io::stdout();
-    writeln!(out, "listening on {}", receiver.address())?;
+    let address = receiver.address().to_string();
+    writeln!(out, "listening on {}", relief_design::visible(&address))?;
     if let Some(pin) = pin {
         writeln!(out, "certificate {pin}")?;
     }

@@ -114,12 +114,12 @@ fn refuse(render: &Render, output: &Output, opened: &Opened, told: bool) -> Resu
     let ignored = match (render.export.as_scanned, &layers::ignored(&node.scan)[..]) {
         (true, []) => return Ok(()),
         (true, settings) => format!(
-            "W208: a file keeps the rows and columns of the canvas: of its `scan`, {} {} for 'relief stream'",
+            "W208: a file keeps the rows and columns of the canvas: of its `scan`, {} {} for 'relief stream' and G-code",
             settings.join(", "),
             if settings.len() == 1 { "is" } else { "are" }
         ),
         (false, _) => {
-            "W208: the `scan` of the design is for 'relief stream'; the canvas is rendered as it is. \
+            "W208: the `scan` of the design is for 'relief stream' and G-code; the canvas is rendered as it is. \
                        --as-scanned takes its tables, passes and halftone"
                 .to_owned()
         }
@@ -277,7 +277,8 @@ impl Sink for Told {
         self.0.finish()?;
         if let Some(problem) = self.0.problem() {
             // The raster is whole, whoever listens.
-            let _ = writeln!(io::stderr(), "relief: there is no overview: {problem}");
+            let text = format!("relief: there is no overview: {problem}");
+            let _ = writeln!(io::stderr(), "{}", relief_design::visible(&text));
         }
         Ok(())
     }
@@ -400,7 +401,9 @@ fn announce(
         (Output::File(..), Some(1)) => "1 bit".to_owned(),
         _ => depth.to_string(),
     };
-    writeln!(io::stdout(), "{name}: {width} × {height} pixels, {depth}{more}")?;
+    let text = format!("{name}: {width} × {height} pixels, {depth}{more}");
+    // A row of a batch names a part of the file.
+    writeln!(io::stdout(), "{}", relief_design::visible(&text))?;
     Ok(())
 }
 

@@ -197,7 +197,7 @@ fn as_text(name: &str, raster: &Raster, figures: &Figures) -> String {
             "not counted; they are where all samples are computed".to_owned(),
         ),
     }
-    line("histogram", String::new());
+    text.push_str("histogram\n");
     let (least, most) = &figures.histogram;
     let each = least.len() / BARS;
     for bar in 0..BARS {

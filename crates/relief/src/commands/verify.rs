@@ -89,7 +89,13 @@ fn is_export(path: &Path) -> bool {
 
 fn executed(arguments: &Verify) -> Result<(), Failure> {
     let path = &arguments.job.file;
-    let manifest = Manifest::read(path)?;
+    let manifest = Manifest::read(path).map_err(|error| match path.extension().and_then(|name| name.to_str()) {
+        Some("kdl" | "relief") => Failure::Usage(format!(
+            "{} is a design, by which one Zarr store or TIFF in tiles is verified; what a machine executed is verified by the manifest of its job",
+            path.display()
+        )),
+        _ => error.into(),
+    })?;
     let program = super::stream::program_of(&manifest, path, &arguments.job.reading)?;
     let verified = verify(&manifest, &program, &arguments.files)?;
     let state = if manifest.complete {

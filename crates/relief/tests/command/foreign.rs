@@ -180,6 +180,32 @@ fn nothing_that_a_design_or_a_path_says_steers_the_terminal() {
     std::fs::write(&table, "{\"\\u001b[2J\": 1}").unwrap();
     let ended = run(&["check", &written(&folder, &with_machine("table.json"))]);
     assert!(!ended.err.contains(is_unseen), "{:?}", ended.err);
+    // Rows that others wrote name files, of which is told what has become of them.
+    let rows = folder.path().join("rows.csv");
+    std::fs::write(&rows, "serial\n\"\u{1b}[31ma\nb\"\n").unwrap();
+    let design = written(
+        &folder,
+        "relief version=1\nparameter \"serial\" \"1\"\ncanvas width=8 height=8\nfill value=1\n",
+    );
+    for (command, output) in [
+        ("render", "{serial}.pgm"),
+        ("render", "{serial}.tif"),
+        ("stream", "file:{serial}.raw"),
+    ] {
+        let (kind, name) = output.split_once(':').unwrap_or(("", output));
+        let path = folder.path().join(name);
+        let place = path.to_str().unwrap();
+        let to = match kind {
+            "" => vec!["-o".to_owned(), place.to_owned()],
+            kind => vec![format!("{kind}:{place}"), "--raw".to_owned()],
+        };
+        let mut arguments = vec![command, &design, "--each", rows.to_str().unwrap()];
+        arguments.extend(to.iter().map(String::as_str));
+        let ended = run(&arguments);
+        let said = [ended.text(), &ended.err].concat();
+        assert!(said.contains("\\u{1b}[31ma\\nb."), "{said:?}");
+        assert!(!said.contains(is_unseen), "{said:?}");
+    }
     for arguments in [
         &["check", "\u{1b}[2J\n.kdl"][..],
         &["fmt", "\u{1b}[2J\n.kdl"],

@@ -272,6 +272,7 @@ fn verify_lists_what_a_store_misses() {
     ])
     .failed(1, "cannot tell");
     run(&["verify", &design, "a.raw", "--parts", "3"]).failed(2, "--parts is for one Zarr store or TIFF");
+    run(&["verify", &design, "a.png"]).failed(2, "is a design, by which one Zarr store or TIFF");
 }
 
 #[test]

@@ -397,7 +397,8 @@ fn tell(sent: &Sent, options: &SenderOptions) -> Result<(), Failure> {
             0 => String::new(),
             before => format!(" after the {before} that were there"),
         };
-        let there = &options.address;
+        let there = options.address.to_string();
+        let there = relief_design::visible(&there);
         writeln!(
             out,
             "wrote {lines} in {} to {there}{before}",
