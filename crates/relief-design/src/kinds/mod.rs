@@ -24,9 +24,11 @@ mod flip;
 mod formula;
 mod gauss;
 mod gds;
+mod gerber;
 mod gradient;
 mod image;
 mod lattice;
+mod layout;
 mod line;
 mod local_threshold;
 mod map;
@@ -525,6 +527,7 @@ kinds! {
     svg::Svg,
     gds::Gds,
     dxf::Dxf,
+    gerber::Gerber,
     text::Text,
     mesh::Mesh,
     noise::Noise,

@@ -1321,6 +1321,7 @@ fn drawn_child(node: &str) -> (Placed, Option<Pixels>) {
         Kind::Svg(kind) => kind.drawn.clone(),
         Kind::Gds(kind) => kind.drawn.clone(),
         Kind::Dxf(kind) => kind.drawn.clone(),
+        Kind::Gerber(kind) => kind.drawn.clone(),
         Kind::Text(kind) => kind.drawn.clone(),
         other => panic!("{} is of no file", other.name()),
     };
@@ -1397,6 +1398,31 @@ fn dxf_drawings_lie_by_their_box_or_their_datum_in_their_unit() {
     );
     let metric = drawn_child("dxf \"sheet.dxf\" value=255 unit=\"cm\"");
     assert_eq!(metric.0, (0, 0, 44_000, 32_000));
+}
+
+#[test]
+fn boards_lie_by_their_box_or_their_datum() {
+    // The plane of copper begins half a millimetre right of and above the origin, and has 23 × 23 mm.
+    let boxed = drawn_child("gerber \"copper.gbr\" value=255");
+    assert_eq!(boxed, ((0, 0, 23_000, 23_000), Some((0, 0, 23_000, 23_000))));
+    let datum = "gerber \"copper.gbr\" value=255 origin=\"datum\" width=24000 height=24000";
+    assert_eq!(
+        drawn_child(datum),
+        ((0, 0, 24_000, 24_000), Some((500, 500, 23_500, 23_500)))
+    );
+}
+
+#[test]
+fn drawings_in_nodes_too_high_for_them_are_refused() {
+    for node in ["gds \"mask.gds\"", "dxf \"sheet.dxf\"", "gerber \"copper.gbr\""] {
+        let text = format!(
+            "relief version=1\ncanvas width=9 height=9 pixel=\"0.001um\"\n\
+             compose {{ (base){node} value=1 origin=\"datum\" width=9 height=1099511627776 }}"
+        );
+        let report = parse("test.kdl", &text, &files::Drawings(&[])).unwrap_err();
+        let told = format!("{report:?}");
+        assert!(told.contains("is too high for a"), "{node}: {told}");
+    }
 }
 
 #[test]

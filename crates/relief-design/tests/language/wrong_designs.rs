@@ -31,6 +31,11 @@ const DRAWINGS: [(&str, &str); 11] = [
         "unitless.dxf",
         "0\nSECTION\n2\nENTITIES\n0\nCIRCLE\n40\n3\n0\nENDSEC\n0\nEOF\n",
     ),
+    ("text.gbr", "no board"),
+    (
+        "arc.gbr",
+        "%FSLAX26Y26*%\n%MOMM*%\n%ADD10C,1*%\nD10*\nG02X1Y1D01*\nM02*\n",
+    ),
     ("words.stl", "solid a\nfacet normal 0 0 1\nouter ring\n"),
     ("open.stl", "solid a\nfacet normal 0 0 1\nouter loop\nvertex 0 0"),
     ("short.stl", "no mesh"),

@@ -133,5 +133,5 @@ kinds! {
     threshold::Threshold,
     turn::Turn;
     // Words that draw.
-    drawing::Drawing of Rectangle, Ellipse, Polygon, Line, Path, Marks, Svg, Gds, Dxf, Text,
+    drawing::Drawing of Rectangle, Ellipse, Polygon, Line, Path, Marks, Svg, Gds, Dxf, Gerber, Text,
 }

@@ -6,6 +6,9 @@ use kurbo::{Affine, Arc, BezPath, Point, Shape as _, Vec2};
 
 use super::Error;
 use super::document::{Document, Entity, INHERITED, Insert, Shape};
+use crate::assembly::{
+    Assembly, Bounds, Linear, MAX_PLACE, Place, apply, finer, placed, product, turn, union,
+};
 use crate::drawing::{Cell, Drawing, Lattice, Placement, spread};
 use crate::flatten::nearest;
 use crate::limits::{Limits, Refused};
@@ -13,17 +16,7 @@ use crate::shapes::{arc_tolerance, ellipse_within};
 use crate::sketch::Sketch;
 use crate::{Pixel, Rule, Stroke};
 
-/// Where the drawing lies in the raster. Its y points up, that of a raster down.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Origin {
-    /// The origin of the file is the bottom-left corner of a raster of this height in pixels.
-    Datum {
-        /// The height.
-        height: u64,
-    },
-    /// The top-left of the box over all layers that are neither frozen nor off is that of the raster.
-    Box,
-}
+pub use crate::assembly::Origin;
 
 /// How a document is drawn.
 #[derive(Clone, Debug)]
@@ -32,7 +25,7 @@ pub struct Options {
     pub pixel: Pixel,
     /// The metres of the unit of the file; none for the one that it says.
     pub unit: Option<f64>,
-    /// Where it lies.
+    /// Where it lies; its box is that of all layers that are neither frozen nor off.
     pub origin: Origin,
     /// The names of the layers that are drawn, in any letters; none for all that are neither frozen nor off.
     pub layers: Option<Vec<String>>,
@@ -75,12 +68,6 @@ pub struct Layout {
     pub more: u64,
 }
 
-/// 1/(256·Q) px: the measure of where blocks lie.
-const FINER: i64 = 1 << 16;
-
-/// The farthest place of a block, in pixels.
-const MAX_PLACE: f64 = (1_u64 << 34) as f64;
-
 /// The most warnings that are kept.
 const MAX_WARNINGS: usize = 64;
 
@@ -89,9 +76,6 @@ const NEAR: f64 = 1.0 / 16.0;
 
 /// Ends that are looked at to find the nearest one.
 const MAX_ENDS: usize = 64;
-
-/// Columns of a matrix: a point (x, y) goes to (a·x + c·y, b·x + d·y).
-type Linear = [f64; 4];
 
 impl Document {
     /// Draws the document.
@@ -113,100 +97,34 @@ impl Document {
             options,
             wanted: (0..self.layers.len() as u32).map(wanted).collect(),
             known: HashMap::new(),
-            boxes: Vec::new(),
             open: vec![false; self.blocks.len()],
-            items: 0,
-            drawing: Drawing {
-                denominator: FINER as u32,
-                points: Vec::new(),
-                ends: Vec::new(),
-                cells: Vec::new(),
-            },
+            assembly: Assembly::new(self.limits),
             warnings: Vec::new(),
             more: 0,
         };
         let root = self.blocks.len() as u32 - 1;
         let number = drawer.block(root, [scale, 0.0, 0.0, -scale], INHERITED, 0)?;
-        let whole = drawer.boxes[number as usize];
-        let unit = 256 * FINER;
-        let origin = match (options.origin, whole) {
-            (Origin::Datum { height }, _) => {
-                let down = i64::try_from(height).ok().and_then(|rows| rows.checked_mul(unit));
-                (
-                    0,
-                    down.filter(|down| *down < 1 << 60)
-                        .ok_or(Refused::Far(0.0, height as f64))?,
-                )
-            }
-            (Origin::Box, Some(b)) => (-b.0, -b.1),
-            (Origin::Box, None) => (0, 0),
-        };
-        let pixels =
-            |n: i64| u64::try_from(n.div_euclid(unit) + i64::from(n.rem_euclid(unit) > 0)).unwrap_or(0);
-        let mut drawing = drawer.drawing;
+        let place = Place::of(drawer.assembly.bounds(number), options.origin)?;
+        let mut drawing = drawer.assembly.finish();
         let mut number = number;
         if options.stroke.is_none() && options.rule == Rule::EvenOdd {
             drawing = flat(&drawing, number, &self.limits)?;
             number = 0;
         }
-        drawing.cells.push(Cell {
-            elements: Vec::new(),
-            placements: vec![Placement {
-                cell: number,
-                lattice: Lattice::single(origin),
-            }],
-        });
+        place.root(&mut drawing, number);
         Ok(Layout {
             drawing,
-            size: whole.map(|b| (pixels(b.2 - b.0), pixels(b.3 - b.1))),
-            reach: whole.map(|b| (pixels(b.2), pixels(-b.1))),
+            size: place.size,
+            reach: place.reach,
             warnings: drawer.warnings,
             more: drawer.more,
         })
     }
 }
 
-/// Turned by so many degrees against the clock; quarter turns are exact.
-fn turn(angle: f64) -> (f64, f64) {
-    match angle.rem_euclid(360.0) {
-        0.0 => (0.0, 1.0),
-        90.0 => (1.0, 0.0),
-        180.0 => (0.0, -1.0),
-        270.0 => (-1.0, 0.0),
-        angle => libm::sincos(angle.to_radians()),
-    }
-}
-
-fn product(outer: Linear, inner: Linear) -> Linear {
-    let [a, b, c, d] = outer;
-    let [e, f, g, h] = inner;
-    // Adding 0 makes one of both zeros.
-    [
-        a * e + c * f + 0.0,
-        b * e + d * f + 0.0,
-        a * g + c * h + 0.0,
-        b * g + d * h + 0.0,
-    ]
-}
-
-fn apply(linear: Linear, (x, y): (f64, f64)) -> (f64, f64) {
-    let [a, b, c, d] = linear;
-    (a * x + c * y, b * x + d * y)
-}
-
 /// The matrix by which what is seen from below lies above.
 fn seen(mirrored: bool) -> Linear {
     [if mirrored { -1.0 } else { 1.0 }, 0.0, 0.0, 1.0]
-}
-
-/// A place in pixels in 1/(256·Q) px.
-fn placed((x, y): (f64, f64)) -> Result<(i64, i64), Error> {
-    let near = |v: f64| v.abs() <= MAX_PLACE;
-    if !(near(x) && near(y)) {
-        return Err(Refused::Far(x, y).into());
-    }
-    let unit = (256 * FINER) as f64;
-    Ok((nearest(x * unit), nearest(y * unit)))
 }
 
 /// A block, its matrix, and whether the layer of its insert is drawn, and hidden.
@@ -219,11 +137,9 @@ struct Drawer<'a> {
     wanted: Vec<bool>,
     /// A cell of the drawing for each block, matrix and whether the layer of its insert is drawn, and hidden.
     known: HashMap<Key, u32>,
-    boxes: Vec<Option<(i64, i64, i64, i64)>>,
     /// Blocks that are being drawn.
     open: Vec<bool>,
-    items: u64,
-    drawing: Drawing,
+    assembly: Assembly,
     warnings: Vec<Warning>,
     more: u64,
 }
@@ -237,16 +153,6 @@ impl Drawer<'_> {
             });
         } else {
             self.more += 1;
-        }
-    }
-
-    fn count(&mut self) -> Result<(), Error> {
-        self.items += 1;
-        let limit = self.document.limits.items;
-        if self.items > limit {
-            Err(Refused::Items(limit).into())
-        } else {
-            Ok(())
         }
     }
 
@@ -285,7 +191,7 @@ impl Drawer<'_> {
                 }
                 let placement = self.insert(insert, entity, block.base, linear, layer, depth)?;
                 let Some(placement) = placement else { continue };
-                if let Some(inner) = self.boxes[placement.cell as usize] {
+                if let Some(inner) = self.assembly.bounds(placement.cell) {
                     own = Some(union(own, spread(inner, &placement.lattice)));
                 }
                 placements.push(placement);
@@ -312,23 +218,12 @@ impl Drawer<'_> {
             self.warn(line, "an open curve without a stroke");
         }
         let bounds = drawing.bounds();
-        let elements = self.append(drawing)?;
+        let elements = self.assembly.append(drawing)?;
         if let Some(bounds) = bounds {
             own = Some(union(own, finer(bounds)));
         }
-        if let Some((left, top, right, bottom)) = own {
-            let far = [left, top, right, bottom]
-                .iter()
-                .any(|v| v.unsigned_abs() > 1 << 60);
-            if far {
-                return Err(Refused::Far(left as f64, top as f64).into());
-            }
-        }
         self.open[number as usize] = false;
-        let place = self.drawing.cells.len() as u32;
-        self.drawing.cells.push(Cell { elements, placements });
-        self.boxes.push(own);
-        self.count()?;
+        let place = self.assembly.cell(Cell { elements, placements }, own)?;
         self.known.insert(key, place);
         Ok(place)
     }
@@ -365,7 +260,7 @@ impl Drawer<'_> {
         let turned = product(outer, [cos, sin, -sin, cos]);
         let own = product(turned, [insert.scale.0, 0.0, 0.0, insert.scale.1]);
         let cell = self.block(inner, own, layer, depth + 1)?;
-        self.count()?;
+        self.assembly.count()?;
         // The base of the block it lies in is where that block is inserted.
         let (x, y) = apply(outer, insert.at);
         let (left, top) = apply(linear, base);
@@ -386,27 +281,6 @@ impl Drawer<'_> {
             lattice.rows = 1;
         }
         Ok(Some(Placement { cell, lattice }))
-    }
-
-    /// Takes the outlines of a drawing of one cell, and gives its elements.
-    fn append(&mut self, one: Drawing) -> Result<Vec<crate::Element>, Error> {
-        let limits = self.document.limits;
-        if (self.drawing.points.len() + one.points.len()) as u64 > limits.points.min(1 << 31) {
-            return Err(Refused::Points(limits.points).into());
-        }
-        let (points, ends) = (self.drawing.points.len() as u32, self.drawing.ends.len() as u32);
-        self.drawing.points.extend(
-            one.points
-                .iter()
-                .map(|&(x, y)| (x.saturating_mul(FINER), y.saturating_mul(FINER))),
-        );
-        self.drawing.ends.extend(one.ends.iter().map(|end| end + points));
-        let mut elements = one.cells.into_iter().next_back().unwrap_or_default().elements;
-        for element in &mut elements {
-            self.count()?;
-            element.outlines = element.outlines.start + ends..element.outlines.end + ends;
-        }
-        Ok(elements)
     }
 }
 
@@ -492,22 +366,6 @@ fn flat(drawing: &Drawing, root: u32, limits: &Limits) -> Result<Drawing, Error>
         placements: Vec::new(),
     });
     Ok(out)
-}
-
-/// 1/256 px in 1/(256·Q) px.
-fn finer((left, top, right, bottom): (i64, i64, i64, i64)) -> (i64, i64, i64, i64) {
-    let [left, top, right, bottom] = [left, top, right, bottom].map(|v| v.saturating_mul(FINER));
-    (left, top, right, bottom)
-}
-
-fn union(one: Option<(i64, i64, i64, i64)>, other: (i64, i64, i64, i64)) -> (i64, i64, i64, i64) {
-    let Some(one) = one else { return other };
-    (
-        one.0.min(other.0),
-        one.1.min(other.1),
-        one.2.max(other.2),
-        one.3.max(other.3),
-    )
 }
 
 /// The curves of a block, in pixels from where it is inserted.
@@ -645,7 +503,7 @@ impl<'a> Curves<'a> {
     }
 
     /// The box of the curve of an entity, and of the line along it, in 1/256 px.
-    fn extent(&self, entity: &Entity) -> Option<(i64, i64, i64, i64)> {
+    fn extent(&self, entity: &Entity) -> Option<Bounds> {
         let (path, _) = self.path(entity);
         if path.elements().is_empty() {
             return None;

@@ -13,24 +13,14 @@ use crate::limits::Refused;
 use crate::stroke::{Cap, Join, Stroke, outline};
 use crate::{Pixel, Rule};
 
-/// Where the layout lies in the raster. Its y points up, that of a raster down.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Origin {
-    /// The origin of the file is the bottom-left corner of a raster of this height in pixels.
-    Datum {
-        /// The height.
-        height: u64,
-    },
-    /// The top-left of the cell's box, over all layers, is that of the raster.
-    Box,
-}
+pub use crate::assembly::Origin;
 
 /// How a layout is drawn.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// The side of a pixel.
     pub pixel: Pixel,
-    /// Where it lies.
+    /// Where it lies; its box is that of the cell over all layers.
     pub origin: Origin,
     /// The name of the cell; none for the only one that no other places.
     pub cell: Option<String>,
