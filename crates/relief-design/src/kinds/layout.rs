@@ -3,12 +3,12 @@
 
 use std::sync::Arc;
 
+use relief_raster::Length;
 use relief_vector::{Drawing, Pixel};
 
 use super::drawing::{Antialias, Drawn, doubt};
 use super::{Doubts, IntoKind, NaturalSize, NodeKind, NodeSource, Sizing, words};
 use crate::draft::{Budget, Checker, Loaded, Values};
-use crate::length::Length;
 use crate::report::Problem;
 use crate::syntax::Span;
 

@@ -1416,7 +1416,7 @@ fn boards_lie_by_their_box_or_their_datum() {
 fn drawings_in_nodes_too_high_for_them_are_refused() {
     for node in ["gds \"mask.gds\"", "dxf \"sheet.dxf\"", "gerber \"copper.gbr\""] {
         let text = format!(
-            "relief version=1\ncanvas width=9 height=9 pixel=\"0.001um\"\n\
+            "relief version=1\ncanvas width=9 height=9 pixel=\"1.000003um\"\n\
              compose {{ (base){node} value=1 origin=\"datum\" width=9 height=1099511627776 }}"
         );
         let report = parse("test.kdl", &text, &files::Drawings(&[])).unwrap_err();

@@ -14,7 +14,7 @@ use relief_raster::Depth;
 use crate::files;
 
 /// Drawings in which something is wrong.
-const DRAWINGS: [(&str, &str); 11] = [
+const DRAWINGS: [(&str, &str); 13] = [
     (
         "text.svg",
         "<svg xmlns='http://www.w3.org/2000/svg' width='40' height='30'>\n  <text>a</text>\n  <rect width='9' height='9' fill='#fff'/>\n</svg>",
