@@ -17,6 +17,7 @@ mod formula;
 mod gauss;
 mod gradient;
 mod image;
+mod indexed;
 mod lattice;
 mod local_threshold;
 mod map;

@@ -340,6 +340,23 @@ impl Drawer<'_> {
         }
     }
 
+    /// The matrix in 1/(256·Q) px, where it is of whole numbers and no point that a file can hold leaves 2^60.
+    fn whole(&self, linear: Linear) -> Option<[i64; 4]> {
+        let above = i64::try_from(self.scale.above).ok()?;
+        let mut whole = [0; 4];
+        for (entry, v) in whole.iter_mut().zip(linear) {
+            if libm::floor(v) != v || v.abs() > 1_048_576.0 {
+                return None;
+            }
+            *entry = (v as i64).checked_mul(above)?;
+            // Twice this times 2^31.
+            if entry.unsigned_abs() > 1 << 28 {
+                return None;
+            }
+        }
+        Some(whole)
+    }
+
     /// A vector of database units in 1/(256·Q) px, exactly where the matrix is of whole numbers.
     fn placed(&self, linear: Linear, (x, y): (i64, i64), divisor: i64) -> Result<(i64, i64), Error> {
         let whole = linear
@@ -388,9 +405,16 @@ impl Drawer<'_> {
         if let Some(path) = &shape.path {
             self.path(path, points, linear)?;
         } else {
-            for point in points {
-                let point = self.placed(linear, (point.0.into(), point.1.into()), 1)?;
-                self.point(point)?;
+            if let Some([a, b, c, d]) = self.whole(linear) {
+                for &(x, y) in points {
+                    let (x, y) = (i64::from(x), i64::from(y));
+                    self.point((a * x + c * y, b * x + d * y))?;
+                }
+            } else {
+                for point in points {
+                    let point = self.placed(linear, (point.0.into(), point.1.into()), 1)?;
+                    self.point(point)?;
+                }
             }
             self.end();
         }
