@@ -8,7 +8,8 @@ use relief_design::scan::{
     Sweep, Zone,
 };
 use relief_design::{
-    Axis, Blend, Conversion, Design, Gray, InvalidDesign, Kind, Node, Role, SIGNATURES, ValueType, kinds,
+    Axis, Blend, Conversion, Design, Gray, ImageError, ImageSource, InvalidDesign, Kind, Node, Picture, Role, SIGNATURES,
+    ValueType, kinds,
     parse,
 };
 use relief_raster::{Depth, Length, Period};
@@ -1288,6 +1289,40 @@ fn a_canvas_takes_the_size_of_a_picture_that_the_design_shows() {
     );
     let root = shown.node(shown.root());
     assert_eq!((root.width, root.height), (60, 40));
+}
+
+/// Pictures of which only what is said of them tells the size.
+struct Headless;
+
+impl ImageSource for Headless {
+    fn open(&self, path: &str, conversion: &Conversion) -> Result<Box<dyn Picture>, ImageError> {
+        let size = match (&conversion.raw, conversion.array.as_deref(), &conversion.index[..]) {
+            (Some(raw), ..) => (raw.width, raw.height),
+            (None, Some("labels"), [number]) => (40, 30 + number),
+            _ => return Err(ImageError::new(format!("{path} does not say its size"))),
+        };
+        (move |_: &str| Ok(size)).open(path, conversion)
+    }
+}
+
+#[test]
+fn a_canvas_takes_the_size_of_a_picture_without_a_header_and_of_a_chosen_array() {
+    let size = |canvas: &str, image: &str| {
+        let text = format!("relief version=1\ncanvas from=\"a\" {canvas}\nimage \"a\" {image}");
+        let design = parse("test.kdl", &text, &Headless).map_err(|report| report.problems()[0].code())?;
+        let root = design.node(design.root());
+        Ok((root.width, root.height))
+    };
+    let raw = "raw=\"300x200 uint16\"";
+    assert_eq!(size(raw, raw), Ok((300, 200)));
+    let array = "array=\"labels\" index=3";
+    assert_eq!(size(array, array), Ok((40, 33)));
+    assert_eq!(size("", raw), Err("E505"));
+    assert_eq!(size("raw=\"300 by 200\"", raw), Err("E402"));
+    // They are of the picture that `from` names.
+    let text = format!("relief version=1\ncanvas width=9 height=9 {raw}\nimage \"a\" {raw}");
+    let report = parse("test.kdl", &text, &Headless).unwrap_err();
+    assert_eq!(report.problems()[0].code(), "E505");
 }
 
 #[test]

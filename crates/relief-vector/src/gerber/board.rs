@@ -18,6 +18,7 @@ pub struct Board {
     pub(super) blocks: Vec<Vec<Object>>,
     /// The segments of all lines and contours.
     pub(super) segments: Vec<Segment>,
+    pub(super) arcs: Vec<Arc>,
     pub(super) limits: Limits,
 }
 
@@ -25,7 +26,16 @@ pub struct Board {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Segment {
     pub(super) to: (i64, i64),
-    /// The middle of an arc, and the angle that it turns by, in radians against the clock; 0 for a straight line.
+    /// The number of the arc that it is, or [`STRAIGHT`].
+    pub(super) arc: u32,
+}
+
+/// A segment that is no arc.
+pub(super) const STRAIGHT: u32 = u32::MAX;
+
+/// The middle of an arc, and the angle that it turns by, in radians against the clock.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Arc {
     pub(super) centre: (f64, f64),
     pub(super) sweep: f64,
 }

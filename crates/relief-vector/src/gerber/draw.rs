@@ -353,7 +353,7 @@ impl Drawer<'_> {
         }];
         steps.extend(segments.iter().map(|segment| Step {
             to: self.place(segment.to),
-            arc: (segment.sweep != 0.0).then(|| (self.pixels(segment.centre), segment.sweep)),
+            arc: self.board.arcs.get(segment.arc as usize).map(|arc| (self.pixels(arc.centre), arc.sweep)),
         }));
         steps
     }

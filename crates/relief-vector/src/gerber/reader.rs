@@ -6,7 +6,7 @@ use std::io::Read;
 
 use super::Error;
 use super::aperture::{Aperture, Macro};
-use super::board::{Board, Object, Segment, Shape};
+use super::board::{Arc, Board, Object, STRAIGHT, Segment, Shape};
 use super::words::{Next, Words, shown};
 use crate::assembly::{Linear, product, turn};
 use crate::limits::{Limits, Refused};
@@ -119,6 +119,7 @@ impl<R: Read> Reader<R> {
                 looks: vec![identity],
                 blocks: Vec::new(),
                 segments: Vec::new(),
+                arcs: Vec::new(),
                 limits,
             },
             unit: None,
@@ -368,14 +369,14 @@ impl<R: Read> Reader<R> {
         } else {
             Some((self.current()?, self.look))
         };
-        let (centre, sweep) = match self.interpolation {
-            Interpolation::Linear => ((0.0, 0.0), 0.0),
+        let arc = match self.interpolation {
+            Interpolation::Linear => None,
             Interpolation::Clockwise | Interpolation::Against => self.arc(to, offset)?,
         };
         if let Some((aperture, _)) = stroke {
             let draws = match &self.board.apertures[aperture as usize] {
                 Aperture::Circle { hole: None, .. } => true,
-                Aperture::Rectangle { hole: None, .. } => sweep == 0.0,
+                Aperture::Rectangle { hole: None, .. } => arc.is_none(),
                 _ => false,
             };
             if !draws {
@@ -395,12 +396,17 @@ impl<R: Read> Reader<R> {
                 stroke,
             });
         }
-        self.board.segments.push(Segment { to, centre, sweep });
+        let number = self.board.arcs.len() as u32;
+        self.board.arcs.extend(arc);
+        self.board.segments.push(Segment {
+            to,
+            arc: if arc.is_some() { number } else { STRAIGHT },
+        });
         Ok(())
     }
 
-    /// The middle of an arc and the angle that it turns by.
-    fn arc(&self, to: (i64, i64), offset: (i64, i64)) -> Result<((f64, f64), f64), Error> {
+    /// An arc; none where it is a point.
+    fn arc(&self, to: (i64, i64), offset: (i64, i64)) -> Result<Option<Arc>, Error> {
         let Some(single) = self.single_quadrant else {
             return Err(self.fault("an arc before G74 or G75, which say what its I and J mean"));
         };
@@ -420,7 +426,7 @@ impl<R: Read> Reader<R> {
         let (i, j) = (offset.0 as f64, offset.1 as f64);
         let (centre, off, sweep, radius) = if single {
             if self.at == to {
-                return Ok(((0.0, 0.0), 0.0));
+                return Ok(None);
             }
             let (i, j) = (i.abs(), j.abs());
             let all = [(i, j), (-i, j), (i, -j), (-i, -j)].map(|(i, j)| around(i, j));
@@ -446,11 +452,7 @@ impl<R: Read> Reader<R> {
                 "an arc whose ends lie {off:.0} units of a coordinate nearer to and farther from its middle than each other"
             )));
         }
-        Ok(if radius == 0.0 {
-            ((0.0, 0.0), 0.0)
-        } else {
-            (centre, sweep)
-        })
+        Ok((radius > 0.0).then_some(Arc { centre, sweep }))
     }
 
     /// Adds the line or the contour that is being drawn.

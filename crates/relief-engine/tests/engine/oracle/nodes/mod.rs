@@ -267,6 +267,8 @@ fn any<T: Into<Kind> + fmt::Debug + 'static>((weight, strategy): Weighted<T>) ->
 
 pub(crate) use compose::Fold;
 #[allow(unused_imports, reason = "the tests of devices name fewer")]
+pub(crate) use outlines::Outlines;
+#[allow(unused_imports, reason = "the tests of devices name fewer")]
 pub(crate) use distance::Profile;
 #[allow(unused_imports, reason = "the tests of devices name fewer")]
 pub(crate) use dither::Matrix;
