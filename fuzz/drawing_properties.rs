@@ -6,7 +6,7 @@ mod support;
 
 use relief_kernels::mesh::{Index, cpu};
 use relief_raster::{Rect, ViewMut};
-use relief_vector::{Drawing, Limits, Pixel, Rule, Stroke, dxf, gds, mesh, svg, text};
+use relief_vector::{Drawing, Limits, Pixel, Rule, Stroke, dxf, gds, gerber, mesh, svg, text};
 
 const LIMITS: Limits = Limits {
     bytes: 1 << 20,
@@ -71,6 +71,20 @@ pub(crate) fn dxf(bytes: &[u8]) {
             within(&layout.drawing);
             let _ = layout.drawing.period(&LIMITS);
         }
+    }
+}
+
+/// A board is drawn within its limits, or refused.
+pub(crate) fn gerber(bytes: &[u8]) {
+    let Ok(board) = gerber::Board::read(bytes, LIMITS) else {
+        return;
+    };
+    let Some(pixel) = Pixel::metres(1, 10_000) else {
+        return;
+    };
+    if let Ok(layout) = board.draw(&gerber::Options::new(pixel)) {
+        within(&layout.drawing);
+        let _ = layout.drawing.period(&LIMITS);
     }
 }
 

@@ -98,7 +98,11 @@ impl Drawings {
 
 /// Sorts a drawing into an index of samples of this depth.
 fn ready(drawing: &Drawing, depth: Depth) -> Result<Ready, String> {
-    let limits = Limits::default();
+    // As many as a design may have in files; what is copied without end would fill memory before it is refused.
+    let limits = Limits {
+        items: 1 << 22,
+        ..Limits::default()
+    };
     let builder = coverage::Builder::new(drawing.denominator(), coverage::Limits::default());
     let mut sorter = Sorter {
         builder: builder.ok_or("its points have no common denominator of at most 2^24")?,

@@ -35,7 +35,10 @@ mod device;
 use collect::Collect;
 
 /// Windows of designs that are too large to compute whole: X, Y, columns, rows.
-const WINDOWS: [(&str, [i64; 4]); 7] = [
+const WINDOWS: [(&str, [i64; 4]); 9] = [
+    // Pads of the chip with tracks from them, and a hole that is tied to the plane.
+    ("examples/board", [1_310, 1_010, 260, 240]),
+    ("examples/board", [170, 190, 251, 223]),
     // A cross beside lenses, and the last lenses.
     ("examples/mask", [90, 1_690, 331, 180]),
     ("examples/mask", [2_101, 190, 150, 119]),

@@ -1,5 +1,6 @@
 //! Cells, elements and placements.
 
+use std::hash::{Hash, Hasher};
 use std::ops::Range;
 
 use crate::Rule;
@@ -74,13 +75,41 @@ pub struct Cell {
 ///
 /// # Guarantees
 /// A cell places only cells of lesser numbers; the last one is the drawing.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Drawing {
     pub(crate) denominator: u32,
     pub(crate) points: Vec<(i64, i64)>,
     /// Where each outline ends among the points.
     pub(crate) ends: Vec<u32>,
     pub(crate) cells: Vec<Cell>,
+}
+
+/// Points that tell drawings apart where they are looked up by what they hold.
+const HASHED: usize = 64;
+
+/// Of how much there is and of a few points: all of a large one takes longer to hash than equal ones take to be found out.
+impl Hash for Drawing {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        (
+            self.denominator,
+            self.points.len(),
+            self.ends.len(),
+            self.cells.len(),
+        )
+            .hash(state);
+        let step = (self.points.len() / HASHED).max(1);
+        for point in self.points.iter().step_by(step).chain(self.points.last()) {
+            point.hash(state);
+        }
+        let placed = self.cells.iter().flat_map(|cell| &cell.placements);
+        for placement in placed.take(HASHED) {
+            placement.hash(state);
+        }
+        let elements = self.cells.iter().flat_map(|cell| &cell.elements);
+        for element in elements.take(HASHED) {
+            element.hash(state);
+        }
+    }
 }
 
 impl Drawing {

@@ -1,4 +1,4 @@
-//! Drawings: outlines of exact points, from SVG, GDSII, DXF and simple shapes.
+//! Drawings: outlines of exact points, from SVG, GDSII, DXF, Gerber and simple shapes.
 //!
 //! A [`Drawing`] holds cells. A cell holds elements, which are closed outlines under a fill rule with a value, and placements of
 //! other cells, which may be arrays. Points are whole multiples of 1/(256·Q) px and placements are exact, so that a copy lies
@@ -18,10 +18,12 @@
 //! # Ok::<(), relief_vector::Refused>(())
 //! ```
 
+mod assembly;
 mod drawing;
 pub mod dxf;
 mod flatten;
 pub mod gds;
+pub mod gerber;
 mod length;
 mod limits;
 mod lower;
@@ -32,6 +34,7 @@ mod stroke;
 pub mod svg;
 pub mod text;
 
+pub use assembly::Origin;
 pub use drawing::{Cell, Drawing, Element, Lattice, Placement};
 pub use kurbo::{Affine, BezPath, Point};
 pub use length::Pixel;

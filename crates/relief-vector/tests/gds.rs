@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by a panic")]
 
 mod dxf;
+mod gerber;
 mod stl;
 mod support;
 

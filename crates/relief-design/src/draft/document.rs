@@ -7,7 +7,7 @@ use relief_raster::Depth;
 use super::hints::{EXAMPLE_ROOT, ONE_DEFINITION, ONE_ROOT, foreign};
 use super::values::listed;
 use super::{Asset, Checker, Definition, DraftNode, Values, What};
-use crate::kinds::Conversion;
+use crate::kinds::{picture_settings, sized_picture};
 use crate::report::Problem;
 use crate::scan::ScanNode;
 use crate::signature::{Group, SIGNATURES, Signature};
@@ -216,6 +216,14 @@ impl Checker<'_> {
         let given = |name: &str| element.properties.iter().find(|(given, _)| given.text == name);
         let sides = ["width", "height"];
         let Some((from, _)) = given("from") else {
+            for (name, _) in ["raw", "array", "index"].into_iter().filter_map(given) {
+                let problem = Problem::new(
+                    "E505",
+                    format!("`{}` is of the picture that `from` names", name.text),
+                );
+                let problem = problem.label(name.span, "of no picture");
+                self.note(problem.help("name it by `from`, or remove this"));
+            }
             let missing = sides.into_iter().filter(|side| given(side).is_none());
             for parameter in missing.filter_map(|side| signature.all_properties().find(|p| p.name == side)) {
                 self.missing_property(element, signature, parameter);
@@ -232,15 +240,11 @@ impl Checker<'_> {
         }
         let (path, span) = values.text("from")?;
         self.canvas_from = Some((path.to_owned(), span));
+        let conversion = sized_picture(values, self)?;
         let asset = Asset {
             kind: signature.name,
             path: path.to_owned(),
-            settings: Vec::new(),
-        };
-        // Of numbers as well only the size is asked for.
-        let conversion = Conversion {
-            range: Some((0.0, 1.0)),
-            ..Conversion::default()
+            settings: picture_settings(&conversion),
         };
         match self.asset_size(asset, span, |files| files.open(path, &conversion))? {
             Ok(known) => Some(known.size),

@@ -3,15 +3,14 @@
 use std::io::Read;
 use std::sync::Arc;
 
-use relief_vector::{Drawing, dxf};
+use relief_vector::dxf;
 
-use super::drawing::{ANTIALIAS, Antialias, CAP, Drawn, FillRule, JOIN, antialias, doubt, gray, stroke};
-use super::{Bounds, Doubts, IntoKind, NaturalChild, NaturalSize, NodeKind, NodeSource, Seen, Sizing, words};
+use super::drawing::{ANTIALIAS, CAP, Drawn, FillRule, JOIN, gray, stroke};
+use super::layout::{Layout, LayoutDraft, Origin, UNITS, drawing_pixel, layout, metres};
+use super::{NodeKind, NodeSource};
 use crate::draft::{Asset, Budget, Checker, Loaded, Values};
 use crate::report::Problem;
 use crate::signature::{DefaultExtent, DefaultValue, Signature, ValueType, optional, required};
-use crate::syntax::Span;
-use crate::validate::Rules;
 use crate::visible;
 
 /// A drawing from a DXF file.
@@ -23,33 +22,6 @@ pub struct Dxf {
     pub drawn: Drawn,
 }
 
-/// Where the drawing lies in the node.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Origin {
-    #[default]
-    Box,
-    Datum,
-}
-
-words!(Origin {
-    Box = "box",
-    Datum = "datum",
-});
-
-/// The units that numbers of a file can have.
-const UNITS: &[&str] = &["mm", "um", "nm", "cm", "m", "in", "mil"];
-
-/// A drawing; how far down it lies follows from the height of the node.
-#[derive(Debug)]
-pub(crate) struct DxfDraft {
-    path: Arc<str>,
-    at: Span,
-    loaded: Loaded,
-    origin: Origin,
-    antialias: Antialias,
-    budget: Budget,
-}
-
 const HELP: &str =
     "the path is relative to the folder of the design file; a drawing is a DXF in its ASCII form";
 
@@ -57,7 +29,7 @@ const HELP: &str =
 const MAX_WARNINGS: usize = 16;
 
 impl NodeKind for Dxf {
-    type Draft = DxfDraft;
+    type Draft = LayoutDraft;
 
     const SIGNATURE: Signature = Signature {
         name: "dxf",
@@ -111,26 +83,15 @@ impl NodeKind for Dxf {
         ..Signature::NODE
     };
 
-    fn read(source: &NodeSource<'_, '_>, checker: &mut Checker<'_>) -> Option<DxfDraft> {
+    fn read(source: &NodeSource<'_, '_>, checker: &mut Checker<'_>) -> Option<LayoutDraft> {
         let values = source.values;
         let (path, at) = values.text("file")?;
-        let origin = values
-            .word("origin")
-            .and_then(Origin::of_word)
-            .unwrap_or_default();
+        let origin = Origin::of(values);
         if values.broken {
             return None;
         }
         let value = gray(values.sample("value")?, checker.depth());
-        let Some(pixel) = checker.drawing_pixel() else {
-            let message = "a DXF needs the side of a pixel, which the canvas does not say";
-            checker.note(
-                Problem::new("E406", message)
-                    .label(at, "measured in metres")
-                    .help("add pixel=\"10um\" or dpi=1200 (or what it is) to the canvas"),
-            );
-            return None;
-        };
+        let pixel = drawing_pixel(checker, at, "a DXF", "pixel=\"10um\" or dpi=1200")?;
         let options = options(values, pixel, value);
         let layer = values.text("layer").map_or("", |(text, _)| text);
         let look = format!(
@@ -162,56 +123,18 @@ impl NodeKind for Dxf {
                     .help(help),
             );
         }
-        if origin == Origin::Datum && (values.span("width").is_none() || values.span("height").is_none()) {
-            let (right, top) = loaded.size.unwrap_or((1.0, 1.0));
-            let message = "`dxf` with origin=\"datum\" needs the properties `width` and `height`";
-            let problem = Problem::new("E303", message).label(source.span, "here");
-            checker.note(problem.help(format!(
-                "width={} height={} shows all of the drawing that lies right of and above the origin of the file; \
-                 origin=\"box\" begins at the drawing's own box",
-                right.max(1.0),
-                top.max(1.0)
-            )));
-            return None;
-        }
-        Some(DxfDraft {
-            path: path.into(),
-            at,
-            loaded,
-            origin,
-            antialias: antialias(values),
-            budget: checker.drawing_budget(),
-        })
+        LayoutDraft::new::<Self>(source, checker, loaded)
     }
 
-    fn natural_size(draft: &DxfDraft, _: &[NaturalChild]) -> NaturalSize {
-        let side = |side: f64| (side as u64).clamp(1, relief_raster::MAX_SIDE);
-        match draft.loaded.size {
-            Some((width, height)) => NaturalSize::of(side(width), side(height)),
-            None => NaturalSize::NONE,
-        }
-    }
+    layout!();
+}
 
-    fn bounds(&self, seen: &Seen<'_>) -> Bounds {
-        self.drawn.bounds(seen.max)
-    }
+impl Layout for Dxf {
+    const FEWER: &'static str = "use a drawing once in a `define`, or draw fewer layers of it";
+    const DRAWN: &'static str = "drawing";
 
-    fn is_smooth(&self, _: bool) -> bool {
-        self.drawn.is_smooth()
-    }
-
-    fn doubt(draft: &DxfDraft, doubts: &mut Doubts<'_>) {
-        let down = match draft.origin {
-            Origin::Datum => doubts.size.1.cast_signed(),
-            Origin::Box => 0,
-        };
-        let pixels = draft.loaded.drawing.pixels();
-        let moved = |(left, top, right, bottom)| (left, top + down, right, bottom + down);
-        doubt(pixels.map(moved), doubts);
-    }
-
-    fn validate(&self, rules: &Rules<'_>) -> Result<(), String> {
-        self.drawn.validate(rules)
+    fn new(path: Arc<str>, drawn: Drawn) -> Self {
+        Self { path, drawn }
     }
 }
 
@@ -223,7 +146,7 @@ fn options(values: &Values, pixel: relief_vector::Pixel, value: u16) -> dxf::Opt
         .unwrap_or_default();
     dxf::Options {
         pixel,
-        unit: values.word("unit").map(super::mesh::metres),
+        unit: values.word("unit").map(metres),
         origin: dxf::Origin::Box,
         layers: values.text("layer").map(|(text, _)| names(text)),
         value,
@@ -297,38 +220,4 @@ fn load(
         text: "".into(),
         warnings,
     })
-}
-
-impl IntoKind<Dxf> for DxfDraft {
-    fn sized(&self, sizing: &mut Sizing<'_>) -> Option<Dxf> {
-        let drawing = &self.loaded.drawing;
-        let rows = i64::try_from(sizing.size.height).ok();
-        let down = rows.and_then(|rows| rows.checked_mul(256 * i64::from(drawing.denominator())));
-        if self.origin == Origin::Datum && down.is_none() {
-            let message = "a node of so many rows is too high for a drawing by its datum";
-            let problem = Problem::new("E510", message).label(self.at, "this file");
-            sizing.note(problem.help("write origin=\"box\", or a height below 2^38 pixels"));
-            return None;
-        }
-        let placed = match (self.origin, down) {
-            (Origin::Datum, Some(down)) => {
-                if drawing.points() as u64 > self.budget.limits().points {
-                    let message = "the drawings of the design have more points than the 2^26 allowed";
-                    let problem = Problem::new("E510", message).label(self.at, "this file");
-                    sizing.note(problem.help("use a drawing once in a `define`, or draw fewer layers of it"));
-                    return None;
-                }
-                self.budget.take(drawing);
-                Arc::new(Drawing::clone(drawing).moved((0, down)))
-            }
-            _ => Arc::clone(drawing),
-        };
-        Some(Dxf {
-            path: Arc::clone(&self.path),
-            drawn: Drawn {
-                drawing: placed,
-                antialias: self.antialias,
-            },
-        })
-    }
 }

@@ -3,15 +3,14 @@
 use std::io::Read;
 use std::sync::Arc;
 
-use relief_vector::{Drawing, gds};
+use relief_vector::gds;
 
-use super::drawing::{ANTIALIAS, Antialias, Drawn, antialias, doubt, gray};
-use super::{Bounds, Doubts, IntoKind, NaturalChild, NaturalSize, NodeKind, NodeSource, Seen, Sizing, words};
+use super::drawing::{ANTIALIAS, Drawn, gray};
+use super::layout::{Layout, LayoutDraft, Origin, drawing_pixel, layout};
+use super::{NodeKind, NodeSource};
 use crate::draft::{Asset, Budget, Checker, Loaded};
 use crate::report::Problem;
 use crate::signature::{DefaultExtent, DefaultValue, Signature, ValueType, optional, required};
-use crate::syntax::Span;
-use crate::validate::Rules;
 use crate::visible;
 
 /// A cell of a layout.
@@ -23,35 +22,11 @@ pub struct Gds {
     pub drawn: Drawn,
 }
 
-/// Where the layout lies in the node.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Origin {
-    #[default]
-    Datum,
-    Box,
-}
-
-words!(Origin {
-    Datum = "datum",
-    Box = "box",
-});
-
-/// A cell that is drawn; how far down it lies follows from the height of the node.
-#[derive(Debug)]
-pub(crate) struct GdsDraft {
-    path: Arc<str>,
-    at: Span,
-    loaded: Loaded,
-    origin: Origin,
-    antialias: Antialias,
-    budget: Budget,
-}
-
 const HELP: &str =
     "the path is relative to the folder of the design file; a layout is a GDSII stream, not compressed";
 
 impl NodeKind for Gds {
-    type Draft = GdsDraft;
+    type Draft = LayoutDraft;
 
     const SIGNATURE: Signature = Signature {
         name: "gds",
@@ -91,15 +66,11 @@ impl NodeKind for Gds {
         ..Signature::NODE
     };
 
-    fn read(source: &NodeSource<'_, '_>, checker: &mut Checker<'_>) -> Option<GdsDraft> {
+    fn read(source: &NodeSource<'_, '_>, checker: &mut Checker<'_>) -> Option<LayoutDraft> {
         let values = source.values;
         let (path, at) = values.text("file")?;
         let value = gray(values.sample("value")?, checker.depth());
-        let origin = values
-            .word("origin")
-            .and_then(Origin::of_word)
-            .unwrap_or_default();
-        let antialias = antialias(values);
+        let origin = Origin::of(values);
         let layers = match values.text("layer") {
             None => gds::Layers::all(),
             Some((text, span)) => match gds::Layers::parse(text) {
@@ -116,18 +87,7 @@ impl NodeKind for Gds {
         if values.broken {
             return None;
         }
-        let Some(pixel) = checker.drawing_pixel() else {
-            let problem = Problem::new(
-                "E406",
-                "a layout needs the side of a pixel, which the canvas does not say",
-            );
-            checker.note(
-                problem
-                    .label(at, "measured in metres")
-                    .help("add pixel=\"1um\" or dpi=25400 (or what it is) to the canvas"),
-            );
-            return None;
-        };
+        let pixel = drawing_pixel(checker, at, "a layout", "pixel=\"1um\" or dpi=25400")?;
         let cell = values.text("cell").map(|(name, _)| name.to_owned());
         let layer = values.text("layer").map_or("", |(text, _)| text);
         // Both names decide what is drawn; they are told apart by a character that no text of a design holds.
@@ -155,56 +115,18 @@ impl NodeKind for Gds {
         let loaded = checker.drawing(asset, at, HELP, |file, budget| {
             load(file, path, &layers, &options, budget)
         })?;
-        if origin == Origin::Datum && (values.span("width").is_none() || values.span("height").is_none()) {
-            let (right, top) = loaded.size.unwrap_or((1.0, 1.0));
-            let message = "`gds` with origin=\"datum\" needs the properties `width` and `height`";
-            let problem = Problem::new("E303", message).label(source.span, "here");
-            checker.note(problem.help(format!(
-                "width={} height={} shows all of the cell that lies right of and above the origin of the file; \
-                 origin=\"box\" begins at the cell's own box",
-                right.max(1.0),
-                top.max(1.0)
-            )));
-            return None;
-        }
-        Some(GdsDraft {
-            path: path.into(),
-            at,
-            loaded,
-            origin,
-            antialias,
-            budget: checker.drawing_budget(),
-        })
+        LayoutDraft::new::<Self>(source, checker, loaded)
     }
 
-    fn natural_size(draft: &GdsDraft, _: &[NaturalChild]) -> NaturalSize {
-        let side = |side: f64| (side as u64).clamp(1, relief_raster::MAX_SIDE);
-        match draft.loaded.size {
-            Some((width, height)) => NaturalSize::of(side(width), side(height)),
-            None => NaturalSize::NONE,
-        }
-    }
+    layout!();
+}
 
-    fn bounds(&self, seen: &Seen<'_>) -> Bounds {
-        self.drawn.bounds(seen.max)
-    }
+impl Layout for Gds {
+    const FEWER: &'static str = "use a layout once in a `define`, or draw fewer layers of it";
+    const DRAWN: &'static str = "cell";
 
-    fn is_smooth(&self, _: bool) -> bool {
-        self.drawn.is_smooth()
-    }
-
-    fn doubt(draft: &GdsDraft, doubts: &mut Doubts<'_>) {
-        let down = match draft.origin {
-            Origin::Datum => doubts.size.1.cast_signed(),
-            Origin::Box => 0,
-        };
-        let pixels = draft.loaded.drawing.pixels();
-        let moved = |(left, top, right, bottom)| (left, top + down, right, bottom + down);
-        doubt(pixels.map(moved), doubts);
-    }
-
-    fn validate(&self, rules: &Rules<'_>) -> Result<(), String> {
-        self.drawn.validate(rules)
+    fn new(path: Arc<str>, drawn: Drawn) -> Self {
+        Self { path, drawn }
     }
 }
 
@@ -229,44 +151,4 @@ fn load(
         text: "".into(),
         warnings: Vec::new(),
     })
-}
-
-impl GdsDraft {
-    fn drawn(&self, drawing: Arc<Drawing>) -> Drawn {
-        Drawn {
-            drawing,
-            antialias: self.antialias,
-        }
-    }
-
-    /// The outlines in a node of so many rows.
-    fn placed(&self, height: u64) -> Arc<Drawing> {
-        let drawing = &self.loaded.drawing;
-        let down = i64::try_from(height)
-            .ok()
-            .and_then(|rows| rows.checked_mul(256 * i64::from(drawing.denominator())));
-        match (self.origin, down) {
-            (Origin::Datum, Some(down)) => Arc::new(Drawing::clone(drawing).moved((0, down))),
-            _ => Arc::clone(drawing),
-        }
-    }
-}
-
-impl IntoKind<Gds> for GdsDraft {
-    fn sized(&self, sizing: &mut Sizing<'_>) -> Option<Gds> {
-        let drawing = self.placed(sizing.size.height);
-        if self.origin == Origin::Datum {
-            if drawing.points() as u64 > self.budget.limits().points {
-                let message = "the drawings of the design have more points than the 2^26 allowed";
-                let problem = Problem::new("E510", message).label(self.at, "this file");
-                sizing.note(problem.help("use a layout once in a `define`, or draw fewer layers of it"));
-                return None;
-            }
-            self.budget.take(&drawing);
-        }
-        Some(Gds {
-            path: Arc::clone(&self.path),
-            drawn: self.drawn(drawing),
-        })
-    }
 }

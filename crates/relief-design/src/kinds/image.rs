@@ -14,7 +14,7 @@ use crate::length::{Ratio, UNITS};
 use crate::pictures::ImageSource;
 use crate::report::Problem;
 use crate::seam::{Interval, Seam, Support};
-use crate::signature::{DefaultExtent, DefaultValue, Signature, ValueType, optional, required};
+use crate::signature::{DefaultExtent, DefaultValue, Parameter, Signature, ValueType, optional, required};
 use crate::syntax::Span;
 use crate::tree::{Child, Role};
 use crate::validate::Rules;
@@ -238,24 +238,9 @@ impl NodeKind for Image {
                 DefaultValue::Absent("none"),
                 "the unit of the numbers in the file; required where low or high is a height",
             ),
-            optional(
-                "raw",
-                ValueType::Text,
-                DefaultValue::Absent("the header of the file says it"),
-                "of a file without a header, its columns and rows and what a sample is, as \"40000x30000 uint16\"",
-            ),
-            optional(
-                "array",
-                ValueType::Text,
-                DefaultValue::Absent("the array 0"),
-                "of a group of Zarr, the path of the array within it",
-            ),
-            optional(
-                "index",
-                ValueType::Any,
-                DefaultValue::Absent("none"),
-                "of an array of more than two dimensions, the place from 0 on along each before rows and columns, as 3 or \"3,0\"",
-            ),
+            RAW,
+            ARRAY,
+            INDEX,
             optional(
                 "fit",
                 ValueType::Word(Fit::WORDS),
@@ -389,8 +374,32 @@ impl NodeKind for Image {
     }
 }
 
+/// What a file without a header holds.
+pub(crate) const RAW: Parameter = optional(
+    "raw",
+    ValueType::Text,
+    DefaultValue::Absent("the header of the file says it"),
+    "of a file without a header, its columns and rows and what a sample is, as \"40000x30000 uint16\"",
+);
+
+/// Which array of a group.
+pub(crate) const ARRAY: Parameter = optional(
+    "array",
+    ValueType::Text,
+    DefaultValue::Absent("the array 0"),
+    "of a group of Zarr, the path of the array within it",
+);
+
+/// Where along further dimensions.
+pub(crate) const INDEX: Parameter = optional(
+    "index",
+    ValueType::Any,
+    DefaultValue::Absent("none"),
+    "of an array of more than two dimensions, the place from 0 on along each before rows and columns, as 3 or \"3,0\"",
+);
+
 /// All on which the size of a picture depends beside its path.
-fn settings(conversion: &Conversion) -> Vec<u64> {
+pub(crate) fn settings(conversion: &Conversion) -> Vec<u64> {
     let mut settings = vec![conversion.gray as u64];
     let (low, high) = conversion.range.unwrap_or((0.0, 0.0));
     settings.extend([low.to_bits(), high.to_bits(), conversion.index.len() as u64]);
@@ -426,6 +435,24 @@ fn conversion(values: &Values, checker: &mut Checker<'_>) -> Option<Conversion> 
         array,
         index,
         raw,
+    })
+}
+
+/// How a picture is opened of which only the size is asked for, by the values of [`ARRAY`], [`INDEX`] and [`RAW`]; nothing where one is
+/// wrong, which has been noted.
+pub(crate) fn sized(values: &Values, checker: &mut Checker<'_>) -> Option<Conversion> {
+    let (array, index, raw) = (
+        array(values, checker)?,
+        index(values, checker)?,
+        raw(values, checker)?,
+    );
+    Some(Conversion {
+        // Of numbers as well.
+        range: Some((0.0, 1.0)),
+        array,
+        index,
+        raw,
+        ..Conversion::default()
     })
 }
 

@@ -6,7 +6,8 @@ use relief_raster::{MAX_SIDE, Rect};
 use relief_vector::mesh::{Solid, View};
 
 use super::image::quantity;
-use super::{Bounds, Doubts, IntoKind, NaturalChild, NaturalSize, NodeKind, NodeSource, Seen, Sizing, words};
+use super::layout::{Origin, UNITS, has_sides, metres, pixel};
+use super::{Bounds, Doubts, IntoKind, NaturalChild, NaturalSize, NodeKind, NodeSource, Seen, Sizing};
 use crate::draft::Checker;
 use crate::report::Problem;
 use crate::seam::{Interval, Seam, Support};
@@ -25,22 +26,6 @@ pub struct Mesh {
     /// How many rows below the top of the node the place (0, 0) of the triangles lies.
     pub down: u64,
 }
-
-/// Where a mesh lies in the node.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Origin {
-    #[default]
-    Box,
-    Datum,
-}
-
-words!(Origin {
-    Box = "box",
-    Datum = "datum",
-});
-
-/// The units that numbers of a file can have.
-const UNITS: &[&str] = &["mm", "um", "nm", "cm", "m", "in", "mil"];
 
 /// A mesh; how far down it lies follows from the height of the node.
 #[derive(Debug)]
@@ -103,23 +88,12 @@ impl NodeKind for Mesh {
     fn read(source: &NodeSource<'_, '_>, checker: &mut Checker<'_>) -> Option<MeshDraft> {
         let values = source.values;
         let (path, at) = values.text("file")?;
-        let origin = values
-            .word("origin")
-            .and_then(Origin::of_word)
-            .unwrap_or_default();
+        let origin = Origin::of(values);
         if values.broken {
             return None;
         }
         let unit = values.word("unit")?;
-        let Some(pixel) = checker.pixel() else {
-            let message = "a mesh needs the side of a pixel, which the canvas does not say";
-            checker.note(
-                Problem::new("E406", message)
-                    .label(at, "measured in metres")
-                    .help("add pixel=\"10um\" or dpi=1200 (or what it is) to the canvas"),
-            );
-            return None;
-        };
+        let pixel = pixel(checker, at, "a mesh", "pixel=\"10um\" or dpi=1200")?;
         let mesh = checker.mesh(path, at, HELP)?;
         let [[left, right], [front, back], [lowest, highest]] = mesh.bounds()?;
         let height = |name: &str| quantity(values, name, Some(unit));
@@ -189,18 +163,9 @@ impl NodeKind for Mesh {
             origin,
             pixels,
         };
-        if origin == Origin::Datum && (values.span("width").is_none() || values.span("height").is_none()) {
-            let message = "`mesh` with origin=\"datum\" needs the properties `width` and `height`";
-            let problem = Problem::new("E303", message).label(source.span, "here");
-            checker.note(problem.help(format!(
-                "width={} height={} shows all of the mesh that lies right of and above the origin of the file; \
-                 origin=\"box\" begins at the mesh's own box",
-                draft.pixels.2.max(1),
-                (-draft.pixels.1).max(1)
-            )));
-            return None;
-        }
-        Some(draft)
+        let reach = |pixels: i64| u64::try_from(pixels).unwrap_or(0);
+        let sides = (reach(draft.pixels.2), reach(-draft.pixels.1));
+        has_sides::<Self>(source, checker, origin, "mesh", sides).then_some(draft)
     }
 
     fn natural_size(draft: &MeshDraft, _: &[NaturalChild]) -> NaturalSize {
@@ -239,10 +204,7 @@ impl NodeKind for Mesh {
     }
 
     fn doubt(draft: &MeshDraft, doubts: &mut Doubts<'_>) {
-        let down = match draft.origin {
-            Origin::Datum => doubts.size.1.cast_signed(),
-            Origin::Box => 0,
-        };
+        let down = draft.origin.down(doubts.size.1).cast_signed();
         let (left, top, right, bottom) = draft.pixels;
         let node = Rect::sized(doubts.size.0, doubts.size.1);
         let mesh = Rect::between(left, top + down, right, bottom + down);
@@ -270,25 +232,12 @@ impl NodeKind for Mesh {
     }
 }
 
-/// The metres of a unit.
-pub(super) fn metres(unit: &str) -> f64 {
-    let (_, (above, below)) = crate::length::UNITS
-        .iter()
-        .find(|(name, _)| *name == unit)
-        .copied()
-        .unwrap_or(("m", (1_000_000_000_000, 1)));
-    above as f64 / (below as f64 * 1e12)
-}
-
 impl IntoKind<Mesh> for MeshDraft {
     fn sized(&self, sizing: &mut Sizing<'_>) -> Option<Mesh> {
         Some(Mesh {
             path: Arc::clone(&self.path),
             solid: Arc::clone(&self.solid),
-            down: match self.origin {
-                Origin::Datum => sizing.size.height,
-                Origin::Box => 0,
-            },
+            down: self.origin.down(sizing.size.height),
         })
     }
 }

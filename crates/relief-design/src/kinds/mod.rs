@@ -24,9 +24,11 @@ mod flip;
 mod formula;
 mod gauss;
 mod gds;
+mod gerber;
 mod gradient;
 mod image;
 mod lattice;
+mod layout;
 mod line;
 mod local_threshold;
 mod map;
@@ -66,6 +68,10 @@ pub(crate) use formula::NAMES;
 pub use formula::{Input, LANES, MAX_STEPS, Program, Separated, rounded};
 pub use gauss::MAX_SIGMA;
 pub use gradient::{GRADIENT_ONE, GradientKind, MAX_STOPS, Spread, Stop};
+pub(crate) use image::{
+    ARRAY as PICTURE_ARRAY, INDEX as PICTURE_INDEX, RAW as PICTURE_RAW, settings as picture_settings,
+    sized as sized_picture,
+};
 pub use image::{Conversion, Gray, Raw, RawSample};
 pub use lattice::{Blend, MAX_COPIES, MAX_DENOMINATOR};
 pub use local_threshold::LocalLaw;
@@ -525,6 +531,7 @@ kinds! {
     svg::Svg,
     gds::Gds,
     dxf::Dxf,
+    gerber::Gerber,
     text::Text,
     mesh::Mesh,
     noise::Noise,

@@ -61,6 +61,9 @@ pub(super) static DOCUMENT: [Signature; 5] = [
                 DefaultValue::Absent("none: `width` and `height` say it"),
                 "a picture that an `image` of the design shows: the canvas has as many columns and rows",
             ),
+            crate::kinds::PICTURE_RAW,
+            crate::kinds::PICTURE_ARRAY,
+            crate::kinds::PICTURE_INDEX,
             optional(
                 "pixel",
                 ValueType::PixelSize,

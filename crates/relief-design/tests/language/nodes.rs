@@ -8,8 +8,8 @@ use relief_design::scan::{
     Sweep, Zone,
 };
 use relief_design::{
-    Axis, Blend, Conversion, Design, Gray, InvalidDesign, Kind, Node, Role, SIGNATURES, ValueType, kinds,
-    parse,
+    Axis, Blend, Conversion, Design, Gray, ImageError, ImageSource, InvalidDesign, Kind, Node, Picture, Role,
+    SIGNATURES, ValueType, kinds, parse,
 };
 use relief_raster::{Depth, Length, Period};
 
@@ -1290,6 +1290,44 @@ fn a_canvas_takes_the_size_of_a_picture_that_the_design_shows() {
     assert_eq!((root.width, root.height), (60, 40));
 }
 
+/// Pictures of which only what is said of them tells the size.
+struct Headless;
+
+impl ImageSource for Headless {
+    fn open(&self, path: &str, conversion: &Conversion) -> Result<Box<dyn Picture>, ImageError> {
+        let size = match (
+            &conversion.raw,
+            conversion.array.as_deref(),
+            &conversion.index[..],
+        ) {
+            (Some(raw), ..) => (raw.width, raw.height),
+            (None, Some("labels"), [number]) => (40, 30 + number),
+            _ => return Err(ImageError::new(format!("{path} does not say its size"))),
+        };
+        (move |_: &str| Ok(size)).open(path, conversion)
+    }
+}
+
+#[test]
+fn a_canvas_takes_the_size_of_a_picture_without_a_header_and_of_a_chosen_array() {
+    let size = |canvas: &str, image: &str| {
+        let text = format!("relief version=1\ncanvas from=\"a\" {canvas}\nimage \"a\" {image}");
+        let design = parse("test.kdl", &text, &Headless).map_err(|report| report.problems()[0].code())?;
+        let root = design.node(design.root());
+        Ok((root.width, root.height))
+    };
+    let raw = "raw=\"300x200 uint16\"";
+    assert_eq!(size(raw, raw), Ok((300, 200)));
+    let array = "array=\"labels\" index=3";
+    assert_eq!(size(array, array), Ok((40, 33)));
+    assert_eq!(size("", raw), Err("E505"));
+    assert_eq!(size("raw=\"300 by 200\"", raw), Err("E402"));
+    // They are of the picture that `from` names.
+    let text = format!("relief version=1\ncanvas width=9 height=9 {raw}\nimage \"a\" {raw}");
+    let report = parse("test.kdl", &text, &Headless).unwrap_err();
+    assert_eq!(report.problems()[0].code(), "E505");
+}
+
 #[test]
 fn rectangles_of_a_definition_are_drawn_once() {
     let text = "define \"r\" { rectangle size-x=3.5 size-y=2 value=9 }\n\
@@ -1321,6 +1359,7 @@ fn drawn_child(node: &str) -> (Placed, Option<Pixels>) {
         Kind::Svg(kind) => kind.drawn.clone(),
         Kind::Gds(kind) => kind.drawn.clone(),
         Kind::Dxf(kind) => kind.drawn.clone(),
+        Kind::Gerber(kind) => kind.drawn.clone(),
         Kind::Text(kind) => kind.drawn.clone(),
         other => panic!("{} is of no file", other.name()),
     };
@@ -1397,6 +1436,31 @@ fn dxf_drawings_lie_by_their_box_or_their_datum_in_their_unit() {
     );
     let metric = drawn_child("dxf \"sheet.dxf\" value=255 unit=\"cm\"");
     assert_eq!(metric.0, (0, 0, 44_000, 32_000));
+}
+
+#[test]
+fn boards_lie_by_their_box_or_their_datum() {
+    // The plane of copper begins half a millimetre right of and above the origin, and has 23 × 23 mm.
+    let boxed = drawn_child("gerber \"copper.gbr\" value=255");
+    assert_eq!(boxed, ((0, 0, 23_000, 23_000), Some((0, 0, 23_000, 23_000))));
+    let datum = "gerber \"copper.gbr\" value=255 origin=\"datum\" width=24000 height=24000";
+    assert_eq!(
+        drawn_child(datum),
+        ((0, 0, 24_000, 24_000), Some((500, 500, 23_500, 23_500)))
+    );
+}
+
+#[test]
+fn drawings_in_nodes_too_high_for_them_are_refused() {
+    for node in ["gds \"mask.gds\"", "dxf \"sheet.dxf\"", "gerber \"copper.gbr\""] {
+        let text = format!(
+            "relief version=1\ncanvas width=9 height=9 pixel=\"1.000003um\"\n\
+             compose {{ (base){node} value=1 origin=\"datum\" width=9 height=1099511627776 }}"
+        );
+        let report = parse("test.kdl", &text, &files::Drawings(&[])).unwrap_err();
+        let told = format!("{report:?}");
+        assert!(told.contains("is too high for a"), "{node}: {told}");
+    }
 }
 
 #[test]

@@ -197,6 +197,11 @@ pub(crate) trait Node {
     /// worth keeping.
     fn cost(&self) -> u64;
 
+    /// Whether finding out what reaches into a tile takes so long that tiles of many rows are cheaper.
+    fn is_tall(&self) -> bool {
+        false
+    }
+
     /// Whether rows of it lie across rows of its child, so that square tiles read least.
     fn is_turned(&self) -> bool {
         false

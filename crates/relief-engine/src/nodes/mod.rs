@@ -17,6 +17,7 @@ mod formula;
 mod gauss;
 mod gradient;
 mod image;
+mod indexed;
 mod lattice;
 mod local_threshold;
 mod map;
@@ -133,5 +134,5 @@ kinds! {
     threshold::Threshold,
     turn::Turn;
     // Words that draw.
-    drawing::Drawing of Rectangle, Ellipse, Polygon, Line, Path, Marks, Svg, Gds, Dxf, Text,
+    drawing::Drawing of Rectangle, Ellipse, Polygon, Line, Path, Marks, Svg, Gds, Dxf, Gerber, Text,
 }

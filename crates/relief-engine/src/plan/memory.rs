@@ -215,11 +215,20 @@ pub(super) struct Sizes {
 
 /// Whether nodes that are computed anew for every tile have rows that lie across those of what they read.
 pub(super) fn is_turned(program: &Program) -> bool {
-    let turned = |step: &Step| {
+    anew(program).any(|step| step.kind.is_turned())
+}
+
+/// Whether nodes that are computed anew for every tile are cheaper in tiles of many rows.
+pub(super) fn is_tall(program: &Program) -> bool {
+    anew(program).any(|step| step.kind.is_tall())
+}
+
+/// Nodes that are computed anew for every tile.
+fn anew(program: &Program) -> impl Iterator<Item = &Step> {
+    program.steps.iter().filter(|step| {
         let kept = matches!(step.keep, Keep::Cell { .. } | Keep::Whole);
-        !step.need.is_empty() && !kept && step.kind.is_turned()
-    };
-    program.steps.iter().any(turned)
+        !step.need.is_empty() && !kept
+    })
 }
 
 /// The sum of the halos on the longest way from the root to a node that is computed anew for every tile.

@@ -6,7 +6,7 @@ use relief_design::tree::Design;
 use relief_kernels::device::DeviceId;
 use relief_raster::Rect;
 
-use super::memory::{halo, is_turned};
+use super::memory::{halo, is_tall, is_turned};
 #[cfg(feature = "gpu")]
 use super::shape::tile;
 use super::{DEFAULT_MEMORY, DevicePlan, MAX_THREADS, Options, Peak, Plan, Shape, keep, prepare, saturate};
@@ -264,7 +264,7 @@ impl Draft<'_> {
         if let Some(gpus) = &self.gpus {
             return self.fit_devices(gpus, program, halo, fixed);
         }
-        let mut shapes = self.shapes(halo, is_turned(&program));
+        let mut shapes = self.shapes(halo, is_turned(&program), is_tall(&program));
         if fixed.total() > self.limit && program.steps.len() > MANY {
             // None fits, and each takes a while to size: the figure is that of the smallest.
             shapes.drain(..shapes.len().saturating_sub(SMALLEST));

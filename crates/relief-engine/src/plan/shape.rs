@@ -41,8 +41,8 @@ impl Draft<'_> {
         ]
     }
 
-    /// The ways to cut the raster, the most welcome first; `turned` asks for square tiles.
-    pub(super) fn shapes(&self, halo: u64, turned: bool) -> Vec<Shape> {
+    /// The ways to cut the raster, the most welcome first; `turned` asks for square tiles, `tall` for tiles of many rows.
+    pub(super) fn shapes(&self, halo: u64, turned: bool, tall: bool) -> Vec<Shape> {
         let (width, height) = (self.region.width(), self.region.height());
         let bytes = self.program.canvas.depth.bytes();
         let mut shapes = Vec::new();
@@ -52,7 +52,7 @@ impl Draft<'_> {
         } else if turned {
             rows_of_band(SQUARE)
         } else if halo == 0 {
-            rows_of_band(1)
+            rows_of_band(if tall { TILE_ROWS } else { 1 })
         } else {
             rows_of_band((2 * halo).clamp(TILE_ROWS, 512))
         };
@@ -66,8 +66,13 @@ impl Draft<'_> {
         if let Some(wanted) = wanted {
             rows = multiple(rows.max(wanted));
         }
-        if halo == 0 && !turned && self.options.tile.is_none() && width * bytes <= OWN_ROW_BYTES {
-            let own = self.own_bands(width, height, bytes);
+        let longest = if tall {
+            OWN_ROW_BYTES / TILE_ROWS
+        } else {
+            OWN_ROW_BYTES
+        };
+        if halo == 0 && !turned && self.options.tile.is_none() && width * bytes <= longest {
+            let own = self.own_bands(width, height, bytes, tall);
             if multiple(own.band_height) == own.band_height
                 && wanted.is_none_or(|rows| own.band_height >= rows)
             {
@@ -133,16 +138,19 @@ impl Draft<'_> {
     }
 
     /// Bands of which each is one worker's, two for every worker; low enough that a small raster has some for all.
-    fn own_bands(&self, width: u64, height: u64, bytes: u64) -> Shape {
+    fn own_bands(&self, width: u64, height: u64, bytes: u64, tall: bool) -> Shape {
         let workers = self.threads as u64;
-        let rows = (OWN_BAND_BYTES / (width * bytes)).clamp(1, height.div_ceil(4 * workers));
+        let rows = OWN_BAND_BYTES / (width * bytes);
+        // What finds its edges anew in every tile gains more by rows than it loses by leaving the cache.
+        let rows = if tall { rows.max(TILE_ROWS) } else { rows };
+        let rows = rows.clamp(1, height.div_ceil(4 * workers));
         let rows = match self.wanted_rows(height) {
             Some(wanted) if rows >= wanted => rows / wanted * wanted,
             _ => rows,
         };
         // Rows as long as they can be: what begins and ends a row weighs little.
         let samples = TILE_SAMPLES / bytes;
-        let tile_width = width.min(samples);
+        let tile_width = width.min(if tall { (samples / rows).max(1) } else { samples });
         let tile_height = rows.min(samples / tile_width);
         let all = usize::try_from(height.div_ceil(rows)).unwrap_or(usize::MAX);
         Shape {

@@ -1,10 +1,11 @@
 //! Drawings: shapes larger than tiles, areas, arrays of very many copies, and what the plan says of them.
 
-use relief_design::{Conversion, Design, ImageError, ImageSource, Picture};
+use relief_design::{Conversion, Design, ImageError, ImageSource, Picture as Served};
 use relief_engine::{Error, Kept, NoImages, Options, Period, Plan, Rect};
 
-use crate::oracle::model::Item;
-use crate::oracle::nodes::{Compose, Fold, Polygon, Repeat};
+use crate::oracle::model::{Item, Picture};
+use crate::oracle::nodes::{Compose, Dxf, Fold, Gerber, Mesh, Outlines, Pitched, Polygon, Repeat, Stretched};
+use crate::pictures::Pictures;
 use crate::run::{design, parse, rendered, renderer, window};
 use crate::ways::{PLAIN, TILES, Way, every, model};
 
@@ -12,7 +13,7 @@ use crate::ways::{PLAIN, TILES, Way, every, model};
 struct Layout(Vec<u8>);
 
 impl ImageSource for Layout {
-    fn open(&self, path: &str, _: &Conversion) -> Result<Box<dyn Picture>, ImageError> {
+    fn open(&self, path: &str, _: &Conversion) -> Result<Box<dyn Served>, ImageError> {
         Err(ImageError::new(format!("{path} is no picture")))
     }
 
@@ -115,6 +116,72 @@ fn outlines_across_many_tiles_have_the_samples_of_their_definitions() {
         ),
     ]);
     every(&model(90, 70, above), &ways);
+}
+
+#[test]
+fn files_across_many_tiles_have_the_samples_of_what_they_hold() {
+    let outlines = |centres: bool| Outlines {
+        value: 201,
+        centres,
+        contours: vec![
+            (false, vec![(-31, 17), (1_700, 17), (1_700, 1_201), (-31, 1_201)]),
+            (true, vec![(100, 150), (1_003, 90), (611, 1_150)]),
+            (false, vec![(400, 333), (1_900, 333), (1_900, 800), (400, 800)]),
+            (true, vec![(640, 384), (704, 384), (704, 448), (640, 448)]),
+        ],
+    };
+    let plates = vec![
+        (0, 0, 1_500, 1_100, 7),
+        (-33, 200, 700, 65, 250),
+        (640, 640, 64, 64, 255),
+        (20, 7, 999, 640, 90),
+    ];
+    let ways: Vec<Way> = TILES
+        .into_iter()
+        .map(|tile| Way {
+            tile,
+            kept: Some(0),
+            ..PLAIN
+        })
+        .collect();
+    for centres in [false, true] {
+        every(&model(40, 25, Gerber(outlines(centres))), &ways);
+        every(&model(40, 25, Dxf(outlines(centres))), &ways);
+    }
+    every(&model(40, 25, Mesh(plates)), &ways);
+    // What is clear took away from what was drawn before it, and from nothing after it.
+    let board = rendered(&renderer(
+        &design(&model(40, 25, Gerber(outlines(true)))),
+        &Pictures::default(),
+        &Options::default(),
+    ));
+    let board = board.unwrap();
+    let at = |x: usize, y: usize| board[40 * y + x];
+    assert_eq!((at(0, 0), at(8, 14), at(9, 8), at(10, 5)), (201, 0, 201, 0));
+}
+
+#[test]
+fn pictures_of_other_sides_have_the_samples_of_their_definitions() {
+    let mut fitted = model(
+        50,
+        40,
+        Compose(vec![
+            (Fold::Base, Item::new(Stretched(0)).sized(31, 9)),
+            (Fold::Max, {
+                let mut wide = Item::new(Stretched(0)).at(3, 11);
+                wide.width = Some(23);
+                wide
+            }),
+            (Fold::Max, Item::new(Pitched(0, 17)).at(30, 20)),
+            (Fold::Max, Item::new(Pitched(0, 4)).at(1, 30).sized(3, 9)),
+        ]),
+    );
+    fitted.pictures[0] = Picture {
+        width: 7,
+        height: 5,
+        samples: (0..35).map(|at| at * 83 % 256).collect(),
+    };
+    every(&fitted, &[PLAIN]);
 }
 
 /// The triangles of a mesh above the raster of a node 9 high: x, y and z in pixels and samples, as numbers in mm.
@@ -389,4 +456,43 @@ fn a_design_of_the_oracle_keeps_the_cell_of_a_drawing() {
     let renderer = renderer(&design(&copies), &NoImages, &Options::default());
     let nodes = renderer.plan().nodes();
     assert!(nodes.iter().any(|node| matches!(node.kept, Kept::Cell { .. })));
+}
+
+/// A design of one node whose file holds this text.
+fn of_file(node: &str, text: &str) -> (Design, Layout) {
+    let file = Layout(text.as_bytes().to_vec());
+    (layout(&file, "width=64 height=64 pixel=\"1mm\"", node), file)
+}
+
+#[test]
+fn copies_of_copies_without_end_are_refused_before_memory_is_taken() {
+    // Each block holds the one before twice: 2^60 squares of 60 cells.
+    let mut board = "%FSLAX46Y46*%%MOMM*%%ADD10R,1X1*%%ABD11*%D10*X0Y0D03*%AB*%".to_owned();
+    for code in 12..72 {
+        let before = code - 1;
+        board += &format!("%ABD{code}*%D{before}*X0Y0D03*X{code}000Y0D03*%AB*%");
+    }
+    let (one, other) = (
+        board.clone() + "D71*X0Y0D03*M02*",
+        board + "%SRX9Y9I1J1*%D71*X0Y0D03*%SR*%M02*",
+    );
+    // Each block of a drawing holds an array of the one before, so that none of the arrays stays one.
+    let mut nested = "0\nSECTION\n2\nBLOCKS\n0\nBLOCK\n2\nB0\n10\n0\n20\n0\n0\nSOLID\n10\n0\n20\n0\n11\n1\n21\n0\n12\n0\n22\n1\n0\nENDBLK\n".to_owned();
+    for number in 1..40 {
+        let before = number - 1;
+        nested += &format!(
+            "0\nBLOCK\n2\nB{number}\n10\n0\n20\n0\n0\nINSERT\n2\nB{before}\n10\n0\n20\n0\n70\n2\n71\n2\n44\n{number}\n45\n3\n0\nENDBLK\n"
+        );
+    }
+    nested += "0\nENDSEC\n0\nSECTION\n2\nENTITIES\n0\nINSERT\n2\nB39\n10\n0\n20\n0\n0\nENDSEC\n0\nEOF\n";
+    for (node, text) in [
+        ("gerber \"a.gbr\" value=1", &one),
+        ("gerber \"a.gbr\" value=1", &other),
+        ("dxf \"a.dxf\" value=1 unit=\"mm\" rule=\"nonzero\"", &nested),
+    ] {
+        let (design, file) = of_file(node, text);
+        let refused = Plan::new(&design, &file, &Options::default()).err();
+        let told = refused.map(|error| error.to_string()).unwrap_or_default();
+        assert!(told.contains("elements and placements"), "{node}: {told}");
+    }
 }

@@ -77,6 +77,7 @@ impl ImageSource for Examples {
             Some((_, "svg")) => include_bytes!("../../../../examples/plate/logo.svg"),
             Some((_, "gds")) => include_bytes!("../../../../examples/mask/mask.gds"),
             Some((_, "dxf")) => include_bytes!("../../../relief-engine/tests/golden/sheet.dxf"),
+            Some((_, "gbr")) => include_bytes!("../../../../examples/board/copper.gbr"),
             Some((_, "stl")) => include_bytes!("../../../relief-engine/tests/golden/coin.stl"),
             Some((_, "ttf")) => include_bytes!("../../../../examples/plate/FredokaOne-Regular.ttf"),
             _ => return Err(format!("{path} does not exist")),

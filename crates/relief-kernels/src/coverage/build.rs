@@ -78,6 +78,8 @@ pub struct Builder {
     points: u64,
     /// The greatest number of chains of one element that share a row.
     stack: usize,
+    /// The first chain of the last element.
+    own_chains: usize,
 }
 
 impl Builder {
@@ -114,6 +116,7 @@ impl Builder {
             density: 0,
             points: 0,
             stack: 0,
+            own_chains: 0,
         })
     }
 
@@ -129,6 +132,7 @@ impl Builder {
     /// `value` is a sample, at most M of the depth that is computed.
     pub fn element(&mut self, value: u16, rule: Rule) {
         self.measure_stack();
+        self.own_chains = self.index.chains.len();
         let index = &mut self.index;
         index.layered |= index.elements.last().is_some_and(|last| last.value != value);
         index.elements.push(Element {
@@ -149,6 +153,7 @@ impl Builder {
             "there is no element to clip"
         );
         self.measure_stack();
+        self.own_chains = self.index.chains.len();
         // Elements and their clips are found apart and brought together in order.
         self.index.layered = true;
         self.index.clipped = true;
@@ -232,12 +237,7 @@ impl Builder {
 
     /// Notes how many chains of the last element share a row of pixels.
     fn measure_stack(&mut self) {
-        let Some(element) = self.index.elements.len().checked_sub(1) else {
-            return;
-        };
-        let chains = &self.index.chains;
-        let first = chains.partition_point(|chain| (chain.element as usize) < element);
-        let own = &chains[first..];
+        let own = &self.index.chains[self.own_chains..];
         if own.len() <= self.stack.max(CAPACITY) {
             return;
         }

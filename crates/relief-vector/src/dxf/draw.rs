@@ -7,6 +7,7 @@ use kurbo::{Affine, Arc, BezPath, PathEl, Point, Vec2};
 
 use super::Error;
 use super::document::{Block, Document, Entity, INHERITED, Insert, Shape};
+use crate::assembly::{Assembly, Bounds, Linear, Place, apply, finer, placed, product, turn, union};
 use crate::drawing::{Cell, Drawing, Lattice, Placement, spread};
 use crate::flatten::{MAX, nearest};
 use crate::limits::{Limits, Refused};
@@ -14,18 +15,7 @@ use crate::shapes::{arc_tolerance, cubics, ellipse_within, flat_arc};
 use crate::sketch::Sketch;
 use crate::{Pixel, Rule, Stroke};
 
-/// Where the drawing lies in the raster. Its y points up, that of a raster down.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Origin {
-    /// The origin of the file is the bottom-left corner of a raster of this height in pixels.
-    Datum {
-        /// The height.
-        height: u64,
-    },
-    /// The top-left of the box of what is drawn where all layers are chosen that are neither frozen nor off is that of the raster. So layers of
-    /// one file lie upon each other whichever of them are chosen.
-    Box,
-}
+pub use crate::assembly::Origin;
 
 /// How a document is drawn.
 #[derive(Clone, Debug)]
@@ -34,7 +24,7 @@ pub struct Options {
     pub pixel: Pixel,
     /// The metres of the unit of the file; none for the one that it says.
     pub unit: Option<f64>,
-    /// Where it lies.
+    /// Where it lies; its box is that of all layers that are neither frozen nor off.
     pub origin: Origin,
     /// The names of the layers that are drawn, in any letters; none for all that are neither frozen nor off.
     pub layers: Option<Vec<String>>,
@@ -77,12 +67,6 @@ pub struct Layout {
     pub more: u64,
 }
 
-/// 1/(256·Q) px: the measure of where blocks lie.
-const FINER: i64 = 1 << 16;
-
-/// The farthest place of a block, in pixels.
-const MAX_PLACE: f64 = (1_u64 << 34) as f64;
-
 /// The most warnings that are kept.
 const MAX_WARNINGS: usize = 64;
 
@@ -94,12 +78,6 @@ const FLAT: f64 = 1.0 / 1_024.0;
 
 /// Ends that are looked at to find the nearest one.
 const MAX_ENDS: usize = 64;
-
-/// A box, as (left, top, right, bottom).
-type Extent = (i64, i64, i64, i64);
-
-/// Columns of a matrix: a point (x, y) goes to (a·x + c·y, b·x + d·y).
-type Linear = [f64; 4];
 
 impl Document {
     /// Draws the document.
@@ -121,101 +99,35 @@ impl Document {
             options,
             wanted: (0..self.layers.len() as u32).map(wanted).collect(),
             known: HashMap::new(),
-            boxes: Vec::new(),
             open: vec![false; self.blocks.len()],
-            items: 0,
-            drawing: Drawing {
-                denominator: FINER as u32,
-                points: Vec::new(),
-                ends: Vec::new(),
-                cells: Vec::new(),
-            },
+            assembly: Assembly::new(self.limits),
             warnings: Vec::new(),
             told: HashSet::new(),
             more: 0,
         };
         let root = self.blocks.len() as u32 - 1;
         let number = drawer.block(root, [scale, 0.0, 0.0, -scale], INHERITED, 0)?;
-        let whole = drawer.boxes[number as usize];
-        let unit = 256 * FINER;
-        let origin = match (options.origin, whole) {
-            (Origin::Datum { height }, _) => {
-                let down = i64::try_from(height).ok().and_then(|rows| rows.checked_mul(unit));
-                (
-                    0,
-                    down.filter(|down| *down < 1 << 60)
-                        .ok_or(Refused::Far(0.0, height as f64))?,
-                )
-            }
-            (Origin::Box, Some(b)) => (-b.0, -b.1),
-            (Origin::Box, None) => (0, 0),
-        };
-        let pixels =
-            |n: i64| u64::try_from(n.div_euclid(unit) + i64::from(n.rem_euclid(unit) > 0)).unwrap_or(0);
-        let mut drawing = drawer.drawing;
+        let place = Place::of(drawer.assembly.bounds(number), options.origin)?;
+        let mut drawing = drawer.assembly.finish();
         let mut number = number;
         if options.stroke.is_none() && options.rule == Rule::EvenOdd {
             drawing = flat(&drawing, number, &self.limits)?;
             number = 0;
         }
-        drawing.cells.push(Cell {
-            elements: Vec::new(),
-            placements: vec![Placement {
-                cell: number,
-                lattice: Lattice::single(origin),
-            }],
-        });
+        place.root(&mut drawing, number);
         Ok(Layout {
             drawing,
-            size: whole.map(|b| (pixels(b.2 - b.0), pixels(b.3 - b.1))),
-            reach: whole.map(|b| (pixels(b.2), pixels(-b.1))),
+            size: place.size,
+            reach: place.reach,
             warnings: drawer.warnings,
             more: drawer.more,
         })
     }
 }
 
-/// Turned by so many degrees against the clock; quarter turns are exact.
-fn turn(angle: f64) -> (f64, f64) {
-    match angle.rem_euclid(360.0) {
-        0.0 => (0.0, 1.0),
-        90.0 => (1.0, 0.0),
-        180.0 => (0.0, -1.0),
-        270.0 => (-1.0, 0.0),
-        angle => libm::sincos(angle.to_radians()),
-    }
-}
-
-fn product(outer: Linear, inner: Linear) -> Linear {
-    let [a, b, c, d] = outer;
-    let [e, f, g, h] = inner;
-    // Adding 0 makes one of both zeros.
-    [
-        a * e + c * f + 0.0,
-        b * e + d * f + 0.0,
-        a * g + c * h + 0.0,
-        b * g + d * h + 0.0,
-    ]
-}
-
-fn apply(linear: Linear, (x, y): (f64, f64)) -> (f64, f64) {
-    let [a, b, c, d] = linear;
-    (a * x + c * y, b * x + d * y)
-}
-
 /// The matrix by which what is seen from below lies above.
 fn seen(mirrored: bool) -> Linear {
     [if mirrored { -1.0 } else { 1.0 }, 0.0, 0.0, 1.0]
-}
-
-/// A place in pixels in 1/(256·Q) px.
-fn placed((x, y): (f64, f64)) -> Result<(i64, i64), Error> {
-    let near = |v: f64| v.abs() <= MAX_PLACE;
-    if !(near(x) && near(y)) {
-        return Err(Refused::Far(x, y).into());
-    }
-    let unit = (256 * FINER) as f64;
-    Ok((nearest(x * unit), nearest(y * unit)))
 }
 
 /// A block, its matrix, and whether the layer of its insert is drawn, and hidden.
@@ -228,11 +140,9 @@ struct Drawer<'a> {
     wanted: Vec<bool>,
     /// A cell of the drawing for each block, matrix and whether the layer of its insert is drawn, and hidden.
     known: HashMap<Key, u32>,
-    boxes: Vec<Option<Extent>>,
     /// Blocks that are being drawn.
     open: Vec<bool>,
-    items: u64,
-    drawing: Drawing,
+    assembly: Assembly,
     warnings: Vec<Warning>,
     /// Lines of what is not drawn.
     told: HashSet<u64>,
@@ -255,16 +165,6 @@ impl Drawer<'_> {
         }
     }
 
-    fn count(&mut self) -> Result<(), Error> {
-        self.items += 1;
-        let limit = self.document.limits.items;
-        if self.items > limit {
-            Err(Refused::Items(limit).into())
-        } else {
-            Ok(())
-        }
-    }
-
     /// The layer of an entity in a block that is inserted on the layer `inherited`.
     const fn layer(entity: &Entity, inherited: u32) -> u32 {
         match entity.layer {
@@ -280,7 +180,7 @@ impl Drawer<'_> {
     }
 
     /// The box of what all layers that are neither frozen nor off, or are chosen, draw of a block.
-    fn whole(&self, block: &Block, inherited: u32, mut curves: Curves<'_>) -> Result<Option<Extent>, Error> {
+    fn whole(&self, block: &Block, inherited: u32, mut curves: Curves<'_>) -> Result<Option<Bounds>, Error> {
         for entity in &block.entities {
             if self.wanted[Self::layer(entity, inherited) as usize] {
                 curves.add(entity)?;
@@ -318,7 +218,7 @@ impl Drawer<'_> {
         let mut own = None;
         for entity in &block.entities {
             // Drawing it takes time wherever it is drawn again, whether anything of it shows or not.
-            self.count()?;
+            self.assembly.count()?;
             let (line, layer) = (entity.line, Self::layer(entity, inherited));
             if let Shape::Insert(insert) = &entity.shape {
                 // What is frozen is not there, whatever lies in it.
@@ -327,7 +227,7 @@ impl Drawer<'_> {
                 }
                 let placement = self.insert(insert, entity, block.base, linear, layer, depth)?;
                 let Some(placement) = placement else { continue };
-                if let Some(inner) = self.boxes[placement.cell as usize] {
+                if let Some(inner) = self.assembly.bounds(placement.cell) {
                     own = Some(union(own, spread(inner, &placement.lattice)));
                 }
                 placements.push(placement);
@@ -354,23 +254,12 @@ impl Drawer<'_> {
         } else {
             drawing.bounds()
         };
-        let elements = self.append(drawing)?;
+        let elements = self.assembly.append(drawing)?;
         if let Some(bounds) = bounds {
             own = Some(union(own, finer(bounds)));
         }
-        if let Some((left, top, right, bottom)) = own {
-            let far = [left, top, right, bottom]
-                .iter()
-                .any(|v| v.unsigned_abs() > 1 << 60);
-            if far {
-                return Err(Refused::Far(left as f64, top as f64).into());
-            }
-        }
         self.open[number as usize] = false;
-        let place = self.drawing.cells.len() as u32;
-        self.drawing.cells.push(Cell { elements, placements });
-        self.boxes.push(own);
-        self.count()?;
+        let place = self.assembly.cell(Cell { elements, placements }, own)?;
         self.known.insert(key, place);
         Ok(place)
     }
@@ -407,7 +296,7 @@ impl Drawer<'_> {
         let turned = product(outer, [cos, sin, -sin, cos]);
         let own = product(turned, [insert.scale.0, 0.0, 0.0, insert.scale.1]);
         let cell = self.block(inner, own, layer, depth + 1)?;
-        self.count()?;
+        self.assembly.count()?;
         // The base of the block it lies in is where that block is inserted.
         let (x, y) = apply(outer, insert.at);
         let (left, top) = apply(linear, base);
@@ -428,27 +317,6 @@ impl Drawer<'_> {
             lattice.rows = 1;
         }
         Ok(Some(Placement { cell, lattice }))
-    }
-
-    /// Takes the outlines of a drawing of one cell, and gives its elements.
-    fn append(&mut self, one: Drawing) -> Result<Vec<crate::Element>, Error> {
-        let limits = self.document.limits;
-        if (self.drawing.points.len() + one.points.len()) as u64 > limits.points.min(1 << 31) {
-            return Err(Refused::Points(limits.points).into());
-        }
-        let (points, ends) = (self.drawing.points.len() as u32, self.drawing.ends.len() as u32);
-        self.drawing.points.extend(
-            one.points
-                .iter()
-                .map(|&(x, y)| (x.saturating_mul(FINER), y.saturating_mul(FINER))),
-        );
-        self.drawing.ends.extend(one.ends.iter().map(|end| end + points));
-        let mut elements = one.cells.into_iter().next_back().unwrap_or_default().elements;
-        for element in &mut elements {
-            self.count()?;
-            element.outlines = element.outlines.start + ends..element.outlines.end + ends;
-        }
-        Ok(elements)
     }
 }
 
@@ -534,22 +402,6 @@ fn flat(drawing: &Drawing, root: u32, limits: &Limits) -> Result<Drawing, Error>
         placements: Vec::new(),
     });
     Ok(out)
-}
-
-/// 1/256 px in 1/(256·Q) px.
-fn finer((left, top, right, bottom): Extent) -> Extent {
-    let [left, top, right, bottom] = [left, top, right, bottom].map(|v| v.saturating_mul(FINER));
-    (left, top, right, bottom)
-}
-
-fn union(one: Option<Extent>, other: Extent) -> Extent {
-    let Some(one) = one else { return other };
-    (
-        one.0.min(other.0),
-        one.1.min(other.1),
-        one.2.max(other.2),
-        one.3.max(other.3),
-    )
 }
 
 /// The curves of a block, in pixels from where it is inserted.

@@ -13,24 +13,14 @@ use crate::limits::Refused;
 use crate::stroke::{Cap, Join, Stroke, outline};
 use crate::{Pixel, Rule};
 
-/// Where the layout lies in the raster. Its y points up, that of a raster down.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Origin {
-    /// The origin of the file is the bottom-left corner of a raster of this height in pixels.
-    Datum {
-        /// The height.
-        height: u64,
-    },
-    /// The top-left of the cell's box, over all layers, is that of the raster.
-    Box,
-}
+pub use crate::assembly::Origin;
 
 /// How a layout is drawn.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// The side of a pixel.
     pub pixel: Pixel,
-    /// Where it lies.
+    /// Where it lies; its box is that of the cell over all layers.
     pub origin: Origin,
     /// The name of the cell; none for the only one that no other places.
     pub cell: Option<String>,
@@ -350,6 +340,23 @@ impl Drawer<'_> {
         }
     }
 
+    /// The matrix in 1/(256·Q) px, where it is of whole numbers and no point that a file can hold leaves 2^60.
+    fn whole(&self, linear: Linear) -> Option<[i64; 4]> {
+        let above = i64::try_from(self.scale.above).ok()?;
+        let mut whole = [0; 4];
+        for (entry, v) in whole.iter_mut().zip(linear) {
+            if libm::floor(v) != v || v.abs() > 1_048_576.0 {
+                return None;
+            }
+            *entry = (v as i64).checked_mul(above)?;
+            // Twice this times 2^31.
+            if entry.unsigned_abs() > 1 << 28 {
+                return None;
+            }
+        }
+        Some(whole)
+    }
+
     /// A vector of database units in 1/(256·Q) px, exactly where the matrix is of whole numbers.
     fn placed(&self, linear: Linear, (x, y): (i64, i64), divisor: i64) -> Result<(i64, i64), Error> {
         let whole = linear
@@ -398,9 +405,16 @@ impl Drawer<'_> {
         if let Some(path) = &shape.path {
             self.path(path, points, linear)?;
         } else {
-            for point in points {
-                let point = self.placed(linear, (point.0.into(), point.1.into()), 1)?;
-                self.point(point)?;
+            if let Some([a, b, c, d]) = self.whole(linear) {
+                for &(x, y) in points {
+                    let (x, y) = (i64::from(x), i64::from(y));
+                    self.point((a * x + c * y, b * x + d * y))?;
+                }
+            } else {
+                for point in points {
+                    let point = self.placed(linear, (point.0.into(), point.1.into()), 1)?;
+                    self.point(point)?;
+                }
             }
             self.end();
         }

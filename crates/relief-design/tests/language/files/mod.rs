@@ -12,6 +12,7 @@ pub(crate) fn drawing(path: &str) -> Option<Vec<u8>> {
         "svg" => include_bytes!("../../../../../examples/plate/logo.svg"),
         "gds" => include_bytes!("../../../../../examples/mask/mask.gds"),
         "dxf" => include_bytes!("../../../../relief-engine/tests/golden/sheet.dxf"),
+        "gbr" => include_bytes!("../../../../../examples/board/copper.gbr"),
         "stl" => include_bytes!("../../../../relief-engine/tests/golden/coin.stl"),
         "ttf" => include_bytes!("../../../../../examples/plate/FredokaOne-Regular.ttf"),
         _ => return None,

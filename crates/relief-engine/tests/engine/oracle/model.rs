@@ -71,9 +71,10 @@ impl Model {
         } else {
             (None, None)
         };
+        let (width, height) = self.given(item);
         Some((
-            item.width.or(natural.0).or(frame.map(|frame| frame.0))?,
-            item.height.or(natural.1).or(frame.map(|frame| frame.1))?,
+            width.or(natural.0).or(frame.map(|frame| frame.0))?,
+            height.or(natural.1).or(frame.map(|frame| frame.1))?,
         ))
     }
 
@@ -83,7 +84,17 @@ impl Model {
             return self.natural_size(&self.definitions[number]);
         }
         let (width, height) = item.kind.natural_size(self);
-        (item.width.or(width), item.height.or(height))
+        let given = self.given(item);
+        (given.0.or(width), given.1.or(height))
+    }
+
+    /// The sides that are given, or follow from the one that is.
+    fn given(&self, item: &Item) -> NaturalSize {
+        match (item.width, item.height) {
+            (Some(side), None) => (Some(side), item.kind.other_side(self, 0, side)),
+            (None, Some(side)) => (item.kind.other_side(self, 1, side), Some(side)),
+            given => given,
+        }
     }
 
     /// Where a node begins in its parent. One that is used has the offsets of its definition and of its use.

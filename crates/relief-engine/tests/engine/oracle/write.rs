@@ -10,7 +10,7 @@ impl Model {
     pub(crate) fn text(&self) -> String {
         let depth = if self.max == 255 { 8 } else { 16 };
         let mut text = format!(
-            "relief version=1\ncanvas width={} height={} depth={depth} rounding=\"nearest\"\n",
+            "relief version=1\ncanvas width={} height={} pixel=\"1mm\" depth={depth} rounding=\"nearest\"\n",
             self.width, self.height
         );
         let mut used = vec![false; self.definitions.len()];

@@ -17,6 +17,8 @@ pub(super) struct Walk {
     slope: i64,
     slope_rest: i64,
     rise: i64,
+    /// 1 / `rise`, or 0 where crossings of several lines are not found at once.
+    inverse: f64,
     offset: [i64; 2],
     /// The point at the lower end of the edge, and the last of the chain.
     next: u32,
@@ -29,6 +31,25 @@ pub(super) struct Walk {
     pub(super) local: u32,
     /// The line at which the edge was reached.
     edge_start: i32,
+}
+
+/// The greatest `rise` of which crossings are found at once.
+const MAX_RISE: i64 = 1 << 40;
+/// The greatest `x` and `slope` of these: what 64 lines come to fits 32 bits.
+const MAX_X: i64 = 1 << 30;
+const MAX_SLOPE: i64 = 1 << 23;
+/// Fewer lines are walked one by one.
+const FEW: usize = 4;
+
+/// ⌊`above` · `inverse`⌋ for 0 ≤ `above` < 64·d, where `inverse` is 1 / d rounded and d at most [`MAX_RISE`].
+///
+/// The product is off by less than 2^-45, and a quotient that is no whole number lies at least 2^-40 from any. So half a unit less 2^-42
+/// below the quotient the nearest whole number is its floor; adding 1.5·2^52 rounds to that, and leaves it in the low bits.
+#[inline(always)]
+fn floored(above: f64, inverse: f64) -> i32 {
+    const DOWN: f64 = 0.5 - 1.0 / (1_u64 << 42) as f64;
+    const ROUND: f64 = 1.5 * (1_u64 << 52) as f64;
+    ((above * inverse - DOWN) + ROUND).to_bits() as i32
 }
 
 /// An element of a copy that reaches into the piece.
@@ -225,6 +246,22 @@ impl Walk {
                 part.fill(x);
                 low = low.min(x);
                 high = high.max(x);
+            } else if count >= FEW && self.inverse > 0.0 && self.x.abs() < MAX_X {
+                let (x, slope) = (self.x as i32, self.slope as i32);
+                let (rest, step) = (self.rest as f64, self.slope_rest as f64);
+                for (k, place) in part.iter_mut().enumerate() {
+                    let k = k as i32;
+                    let carried = floored(rest + step * f64::from(k), self.inverse);
+                    *place = grid.snapped((x + slope * k + carried).clamp(0, limit));
+                }
+                let count = count as i64;
+                let whole = self.rest + count * self.slope_rest;
+                let carried = i64::from(floored(whole as f64, self.inverse));
+                self.x += count * self.slope + carried;
+                self.rest = whole - carried * self.rise;
+                let (first, last) = (part[0], part[part.len() - 1]);
+                low = low.min(first.min(last));
+                high = high.max(first.max(last));
             } else {
                 let (mut x, mut rest) = (self.x, self.rest);
                 for place in part.iter_mut() {
@@ -282,6 +319,11 @@ impl Walk {
         } else {
             scaled(grid.step(), dx, dy)
         };
+        self.inverse = if dy <= MAX_RISE && self.slope.abs() <= MAX_SLOPE {
+            1.0 / dy as f64
+        } else {
+            0.0
+        };
     }
 }
 
@@ -299,4 +341,30 @@ pub(super) fn scaled(height: i64, dx: i64, dy: i64) -> (i64, i64) {
     let product = i128::from(height) * i128::from(dx);
     let dy = i128::from(dy);
     (product.div_euclid(dy) as i64, product.rem_euclid(dy) as i64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{MAX_RISE, floored};
+
+    #[test]
+    fn quotients_of_several_lines_are_floors() {
+        let mut below = vec![1, 2, 3, 7, 255, 256, MAX_RISE - 1, MAX_RISE];
+        let mut state = 5_u64;
+        below.extend((0..500).map(|round| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            1 + (state >> 20) as i64 % (MAX_RISE >> (round % 40))
+        }));
+        for d in below {
+            for q in 0..=64_i64 {
+                for off in [-1, 0, 1, d / 2, d - 1] {
+                    let above = q * d + off;
+                    if above >= 0 {
+                        let found = floored(above as f64, 1.0 / d as f64);
+                        assert_eq!(i64::from(found), above / d, "{above} / {d}");
+                    }
+                }
+            }
+        }
+    }
 }

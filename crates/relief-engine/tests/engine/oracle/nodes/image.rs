@@ -1,7 +1,8 @@
-//! `image`: a picture by its number, with 0 where it is not.
+//! `image`: a picture by its number, with 0 where it is not, as it is or with other sides.
 
 use proptest::prelude::*;
 
+use super::resize::taps;
 use super::{Node, Weighted};
 use crate::oracle::evaluate::At;
 use crate::oracle::model::{Model, NaturalSize};
@@ -35,5 +36,115 @@ impl Node for Image {
 
     fn leaves(_: u16) -> Option<Weighted<Self>> {
         Some((3, (0..PICTURES).prop_map(Self).boxed()))
+    }
+}
+
+/// A sample of a picture of other sides, by cubics; beyond its edge the last sample goes on.
+fn resampled(at: &At<'_, '_>, number: usize, sides: (i64, i64)) -> u16 {
+    let picture = at.picture(number);
+    let (width, height) = (picture.width as i64, picture.height as i64);
+    if at.x >= sides.0 || at.y >= sides.1 {
+        return 0;
+    }
+    let own = |x: i64, y: i64| {
+        let (x, y) = (x.clamp(0, width - 1), y.clamp(0, height - 1));
+        picture.samples[(y * width + x) as usize]
+    };
+    if (width, height) == sides {
+        return own(at.x, at.y);
+    }
+    let across = taps("cubic", at.x, width, sides.0);
+    let mut sum = 0_i128;
+    for (y, weight) in taps("cubic", at.y, height, sides.1) {
+        for (x, factor) in &across {
+            sum += i128::from(weight * factor) * i128::from(own(*x, y));
+        }
+    }
+    let rounded = (sum + (1 << 31)) >> 32;
+    u16::try_from(rounded.clamp(0, i128::from(at.max()))).unwrap()
+}
+
+/// `above` / `below`, halves up, and at least 1.
+fn side(above: u64, below: u64) -> u64 {
+    ((2 * above + below) / (2 * below)).max(1)
+}
+
+/// A picture that fills its node; where one side of the node is given, the other follows.
+#[derive(Clone, Debug)]
+pub(crate) struct Stretched(pub(crate) usize);
+
+impl Node for Stretched {
+    const NAME: &'static str = "image";
+
+    const OWN_SIZE: bool = true;
+
+    fn properties(&self, _: &Model, _: Option<(u64, u64)>) -> String {
+        format!(" \"p{}\" fit=\"stretch\"", self.0)
+    }
+
+    fn natural_size(&self, model: &Model) -> NaturalSize {
+        Image(self.0).natural_size(model)
+    }
+
+    fn other_side(&self, model: &Model, axis: usize, given: u64) -> Option<u64> {
+        let picture = &model.pictures[self.0];
+        let sides = [picture.width, picture.height];
+        Some(side(given * sides[1 - axis], sides[axis]))
+    }
+
+    fn sample(&self, at: &mut At<'_, '_>) -> u16 {
+        let size = at.size();
+        resampled(at, self.0, size)
+    }
+
+    fn leaves(_: u16) -> Option<Weighted<Self>> {
+        Some((1, (0..PICTURES).prop_map(Self).boxed()))
+    }
+}
+
+/// A picture whose pixels have a side of their own, in tenths of those of the canvas.
+#[derive(Clone, Debug)]
+pub(crate) struct Pitched(pub(crate) usize, pub(crate) u64);
+
+impl Pitched {
+    fn sides(&self, (width, height): (u64, u64)) -> (u64, u64) {
+        (side(width * self.1, 10), side(height * self.1, 10))
+    }
+}
+
+impl Node for Pitched {
+    const NAME: &'static str = "image";
+
+    const OWN_SIZE: bool = true;
+
+    fn properties(&self, _: &Model, _: Option<(u64, u64)>) -> String {
+        format!(
+            " \"p{}\" pitch=\"{}.{}mm\" fit=\"none\"",
+            self.0,
+            self.1 / 10,
+            self.1 % 10
+        )
+    }
+
+    fn natural_size(&self, model: &Model) -> NaturalSize {
+        let picture = &model.pictures[self.0];
+        let (width, height) = self.sides((picture.width, picture.height));
+        (Some(width), Some(height))
+    }
+
+    fn sample(&self, at: &mut At<'_, '_>) -> u16 {
+        let picture = at.picture(self.0);
+        let (width, height) = self.sides((picture.width, picture.height));
+        resampled(at, self.0, (width as i64, height as i64))
+    }
+
+    fn leaves(_: u16) -> Option<Weighted<Self>> {
+        let tenths = prop_oneof![3 => 3_u64..30, 1 => Just(10)];
+        Some((
+            1,
+            (0..PICTURES, tenths)
+                .prop_map(|(number, tenths)| Self(number, tenths))
+                .boxed(),
+        ))
     }
 }

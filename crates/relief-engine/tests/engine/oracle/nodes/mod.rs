@@ -30,10 +30,12 @@ mod lattice;
 mod local_threshold;
 mod map;
 mod median;
+mod mesh;
 mod morphology;
 mod noise;
 mod normalise;
 mod otsu;
+mod outlines;
 mod polygon;
 mod ramp;
 mod repeat;
@@ -80,6 +82,11 @@ pub(super) trait Node: Clone + fmt::Debug + 'static {
     /// The size that it has whatever its parent's.
     fn natural_size(&self, model: &Model) -> NaturalSize {
         model.around(&self.children())
+    }
+
+    /// The other side of a node of which one side along `axis` is given, where it follows from that.
+    fn other_side(&self, _model: &Model, _axis: usize, _side: u64) -> Option<u64> {
+        None
     }
 
     /// The frame that its children lie in, of a node of this size.
@@ -178,6 +185,10 @@ macro_rules! kinds {
                 match self { $(Self::$type(kind) => kind.natural_size(model)),* }
             }
 
+            pub(super) fn other_side(&self, model: &Model, axis: usize, side: u64) -> Option<u64> {
+                match self { $(Self::$type(kind) => kind.other_side(model, axis, side)),* }
+            }
+
             pub(super) fn frame(&self, size: (u64, u64)) -> (u64, u64) {
                 match self { $(Self::$type(kind) => kind.frame(size)),* }
             }
@@ -218,10 +229,13 @@ kinds! {
     gauss::Gauss,
     gradient::Gradient,
     image::Image,
+    image::Pitched,
+    image::Stretched,
     lattice::Lattice,
     local_threshold::LocalThreshold,
     map::Map,
     median::Median,
+    mesh::Mesh,
     morphology::Close,
     morphology::Dilate,
     morphology::Erode,
@@ -230,6 +244,8 @@ kinds! {
     noise::Noise,
     normalise::Normalise,
     otsu::Otsu,
+    outlines::Dxf,
+    outlines::Gerber,
     polygon::Polygon,
     ramp::Ramp,
     repeat::Repeat,
@@ -266,5 +282,7 @@ pub(crate) use local_threshold::Law;
 pub(crate) use map::Tone;
 #[allow(unused_imports, reason = "the tests of devices name fewer")]
 pub(crate) use morphology::Element;
+#[allow(unused_imports, reason = "the tests of devices name fewer")]
+pub(crate) use outlines::Outlines;
 #[allow(unused_imports, reason = "the tests of devices name fewer")]
 pub(crate) use texture::Lattice as Cells;

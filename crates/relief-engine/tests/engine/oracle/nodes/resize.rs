@@ -34,7 +34,7 @@ fn curve(by: &str, t: f64) -> f64 {
 }
 
 /// The samples that count along an axis for sample `i` of `target`, of `source`, with their weights.
-fn taps(by: &str, i: i64, source: i64, target: i64) -> Vec<(i64, i64)> {
+pub(super) fn taps(by: &str, i: i64, source: i64, target: i64) -> Vec<(i64, i64)> {
     // ⌊256·p + ½⌋ of p = ((2i + 1)·source/target − 1)/2.
     let [at, from, to] = [i, source, target].map(i128::from);
     let place = (256 * ((2 * at + 1) * from - to) + to).div_euclid(2 * to) as i64;

@@ -1,0 +1,143 @@
+//! What the host keeps an index of, sorted once for all equal ones, that the plan counts with the design: outlines and triangles.
+//!
+//! Devices get the samples from the CPU, which sees to it that tiles which the index knows to be one sample cost nothing; a device would
+//! compute them all.
+
+use std::fmt::Debug;
+use std::hash::{Hash, Hasher};
+
+use relief_design::tree;
+use relief_raster::{Depth, Rect, Sample, ViewMut};
+
+use crate::Error;
+#[cfg(feature = "gpu")]
+use crate::node::device::Lowering;
+use crate::node::{Bounds, Filled, Inputs, Known, Link, Node, Periodic, Request, Resources, Summary, Tile};
+
+/// An index, where it lies in the node, and how it is computed.
+pub(crate) trait Indexed: Clone + Debug + Sized {
+    /// What the design has of it.
+    type Design;
+    /// What equal ones have in common: they compute the same samples.
+    type Key: Eq + Hash;
+
+    /// The time of a sample that is not one of a uniform tile, in units of [`Node::cost`].
+    const COST: u64;
+
+    /// Looks it up, or sorts it.
+    ///
+    /// # Errors
+    /// Where it is too large.
+    fn new(design: &Self::Design, node: &tree::Node, resources: &mut dyn Resources) -> Result<Self, Error>;
+
+    fn key(&self) -> Self::Key;
+
+    /// The least and the greatest sample of a rectangle that it tells in a moment.
+    fn within<S: Sample>(&self, rect: Rect) -> (u16, u16);
+
+    /// Where it repeats.
+    fn period(&self) -> Option<Periodic> {
+        None
+    }
+
+    /// The words that [`compute`](Self::compute) takes.
+    fn scratch_words<S: Sample>(&self) -> usize {
+        0
+    }
+
+    /// Computes the samples from (x, y) on. Where all are one, that is returned and nothing is written.
+    fn compute<S: Sample>(&self, at: (i64, i64), out: ViewMut<'_, S>, scratch: &mut [u64]) -> Option<S>;
+}
+
+/// A node of an index.
+#[derive(Clone, Debug)]
+pub(crate) struct Held<I> {
+    of: I,
+    depth: Depth,
+}
+
+impl<I: Indexed> PartialEq for Held<I> {
+    fn eq(&self, other: &Self) -> bool {
+        self.of.key() == other.of.key()
+    }
+}
+
+impl<I: Indexed> Eq for Held<I> {}
+
+impl<I: Indexed> Hash for Held<I> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.of.key().hash(state);
+    }
+}
+
+impl<I: Indexed> Held<I> {
+    fn within(&self, rect: Rect) -> Bounds {
+        let (least, greatest) = match self.depth {
+            Depth::Eight => self.of.within::<u8>(rect),
+            Depth::Sixteen => self.of.within::<u16>(rect),
+        };
+        Bounds { least, greatest }
+    }
+}
+
+impl<I: Indexed> Node for Held<I> {
+    fn bounds(&self, _: &dyn Known, _: &[Link], rect: Rect) -> Bounds {
+        self.within(rect)
+    }
+
+    fn summary(&self, _: &dyn Known, _: &[Link], rect: Rect) -> Option<Summary> {
+        let Bounds { least, greatest } = self.within(rect);
+        (least == greatest).then(|| Summary::constant(least, rect.area()))
+    }
+
+    fn period(&self, own: Rect, _: &[Link], _: &[Option<Periodic>]) -> Option<Periodic> {
+        let Periodic { period, valid } = self.of.period()?;
+        let valid = valid.intersection(&own);
+        (!valid.is_empty()).then_some(Periodic { period, valid })
+    }
+
+    fn scratch(&self, _: &[Link], _: &Request, bytes: u64) -> u64 {
+        let words = match bytes {
+            1 => self.of.scratch_words::<u8>(),
+            _ => self.of.scratch_words::<u16>(),
+        };
+        words as u64
+    }
+
+    fn cost(&self) -> u64 {
+        I::COST
+    }
+
+    fn is_tall(&self) -> bool {
+        true
+    }
+
+    #[cfg(feature = "gpu")]
+    fn lowering(&self) -> Lowering {
+        Lowering::Host
+    }
+}
+
+impl<I: Indexed> Tile for Held<I> {
+    type Design = I::Design;
+
+    fn new(design: &I::Design, node: &tree::Node, resources: &mut dyn Resources) -> Result<Self, Error> {
+        let depth = resources.depth();
+        Ok(Self {
+            of: I::new(design, node, resources)?,
+            depth,
+        })
+    }
+
+    fn tile<S: Sample>(
+        &self,
+        _: &dyn Inputs<S>,
+        _: &[Link],
+        rect: Rect,
+        out: ViewMut<'_, S>,
+        scratch: &mut [u64],
+    ) -> Result<Filled<S>, Error> {
+        let filled = self.of.compute((rect.x(), rect.y()), out, scratch);
+        Ok(filled.map_or(Filled::Written, Filled::Uniform))
+    }
+}

@@ -1,0 +1,200 @@
+//! `dxf` and `gerber` of files that hold closed outlines: of every sub-scanline, between all places at which an outline crosses it, whether
+//! the last that covers it is dark, or an odd number of them.
+
+use proptest::prelude::*;
+
+use super::{Node, Weighted};
+use crate::oracle::evaluate::At;
+use crate::oracle::model::{Model, NaturalSize};
+use crate::oracle::strategy::samples;
+
+/// Outlines in 1/64 px, y down; the canvas has pixels of 1 mm.
+#[derive(Clone, Debug)]
+pub(crate) struct Outlines {
+    pub(crate) value: u16,
+    /// Pixels are taken by their centres.
+    pub(crate) centres: bool,
+    /// Each with whether it erases, where the file is a board.
+    pub(crate) contours: Vec<(bool, Vec<(i64, i64)>)>,
+}
+
+impl Outlines {
+    /// Left, top, right and bottom.
+    fn bounds(&self) -> [i64; 4] {
+        let points = || self.contours.iter().flat_map(|(_, points)| points);
+        let (xs, ys) = (|| points().map(|p| p.0), || points().map(|p| p.1));
+        [xs().min(), ys().min(), xs().max(), ys().max()].map(|side| side.unwrap_or(0))
+    }
+
+    fn natural_size(&self) -> NaturalSize {
+        let [left, top, right, bottom] = self.bounds();
+        let pixels = |side: i64| Some((side as u64).div_ceil(64).max(1));
+        (pixels(right - left), pixels(bottom - top))
+    }
+
+    fn properties(&self) -> String {
+        let antialias = if self.centres { " antialias=\"none\"" } else { "" };
+        format!(" value={}{antialias}", self.value)
+    }
+
+    /// How many of the places [x, x + 1) / 256 with x in `left..right` it covers at this height, in 1/256 px.
+    fn covered(&self, board: bool, left: i64, right: i64, height: i64) -> i64 {
+        let [origin_x, origin_y, ..] = self.bounds();
+        let crossings: Vec<Vec<(i64, i64)>> = self
+            .contours
+            .iter()
+            .map(|(_, points)| {
+                let place = |&(x, y): &(i64, i64)| (4 * (x - origin_x), 4 * (y - origin_y));
+                let next = points.iter().cycle().skip(1);
+                let sides = points.iter().zip(next).map(|(from, to)| (place(from), place(to)));
+                sides
+                    .filter_map(|(from, to)| {
+                        let (upper, lower) = if from.1 < to.1 { (from, to) } else { (to, from) };
+                        let along = (height - upper.1) * (lower.0 - upper.0);
+                        let winding = if from.1 < to.1 { 1 } else { -1 };
+                        (upper.1 <= height && height < lower.1)
+                            .then(|| (upper.0 + along.div_euclid(lower.1 - upper.1), winding))
+                    })
+                    .collect()
+            })
+            .collect();
+        let mut ends: Vec<i64> = crossings
+            .iter()
+            .flatten()
+            .map(|(x, _)| (*x).clamp(left, right))
+            .collect();
+        ends.extend([left, right]);
+        ends.sort_unstable();
+        let winding = |contour: usize, x: i64| -> i64 {
+            let before = crossings[contour].iter().filter(|(at, _)| *at <= x);
+            before.map(|(_, winding)| winding).sum()
+        };
+        let dark = |x: i64| {
+            let all = || (0..self.contours.len()).map(|contour| winding(contour, x));
+            if board {
+                let last = all()
+                    .zip(&self.contours)
+                    .filter(|(winding, _)| *winding != 0)
+                    .last();
+                last.is_some_and(|(_, (clear, _))| !clear)
+            } else {
+                all().sum::<i64>() % 2 != 0
+            }
+        };
+        let spans = ends.windows(2).filter(|pair| pair[0] < pair[1]);
+        spans
+            .filter(|pair| dark(pair[0]))
+            .map(|pair| pair[1] - pair[0])
+            .sum()
+    }
+
+    fn sample(&self, board: bool, at: &At<'_, '_>) -> u16 {
+        let (left, top) = (256 * at.x, 256 * at.y);
+        if self.centres {
+            let covered = self.covered(board, left + 128, left + 129, top + 128);
+            return if covered > 0 { self.value } else { 0 };
+        }
+        let lines = if at.max() == 255 { 16 } else { 64 };
+        let heights = (0..lines).map(|k| top + (2 * k + 1) * 256 / (2 * lines));
+        let covered: i64 = heights
+            .map(|height| self.covered(board, left, left + 256, height))
+            .sum();
+        let total = 256 * lines;
+        ((i64::from(self.value) * covered + total / 2) / total) as u16
+    }
+
+    /// Rectangles and triangles.
+    fn any(max: u16) -> impl Strategy<Value = Self> {
+        let place = || (-300_i64..900, -300_i64..900);
+        let side = || prop_oneof![2 => (1_i64..16).prop_map(|side| 64 * side), 3 => 1_i64..700];
+        let contour = (any::<bool>(), place(), side(), side(), 0_i64..700, any::<bool>()).prop_map(
+            |(clear, (x, y), width, height, slant, triangle)| {
+                let points = if triangle {
+                    vec![
+                        (x, y),
+                        (x + width, y + slant),
+                        (x + slant - 350, y + slant + height),
+                    ]
+                } else {
+                    vec![(x, y), (x + width, y), (x + width, y + height), (x, y + height)]
+                };
+                (clear, points)
+            },
+        );
+        let contours = proptest::collection::vec(contour, 1..5);
+        (samples(max), proptest::bool::weighted(0.2), contours).prop_map(|(value, centres, contours)| Self {
+            value,
+            centres,
+            contours,
+        })
+    }
+}
+
+/// A board: each outline is a region, dark or clear.
+#[derive(Clone, Debug)]
+pub(crate) struct Gerber(pub(crate) Outlines);
+
+impl Node for Gerber {
+    const NAME: &'static str = "gerber";
+
+    const OWN_SIZE: bool = true;
+
+    fn properties(&self, _: &Model, _: Option<(u64, u64)>) -> String {
+        let mut file = "%FSLAX46Y46*%%MOMM*%".to_owned();
+        for (clear, points) in &self.0.contours {
+            file += if *clear { "%LPC*%G36*" } else { "%LPD*%G36*" };
+            for (number, (x, y)) in points.iter().chain(points.first()).enumerate() {
+                let code = if number == 0 { "D02" } else { "D01" };
+                file += &format!("X{}Y{}{code}*", x * 15_625, -y * 15_625);
+            }
+            file += "G37*";
+        }
+        format!(" \"{file}M02*\"{}", self.0.properties())
+    }
+
+    fn natural_size(&self, _: &Model) -> NaturalSize {
+        self.0.natural_size()
+    }
+
+    fn sample(&self, at: &mut At<'_, '_>) -> u16 {
+        self.0.sample(true, at)
+    }
+
+    fn leaves(max: u16) -> Option<Weighted<Self>> {
+        Some((1, Outlines::any(max).prop_map(Self).boxed()))
+    }
+}
+
+/// A drawing: all outlines are one shape under the even-odd rule.
+#[derive(Clone, Debug)]
+pub(crate) struct Dxf(pub(crate) Outlines);
+
+impl Node for Dxf {
+    const NAME: &'static str = "dxf";
+
+    const OWN_SIZE: bool = true;
+
+    fn properties(&self, _: &Model, _: Option<(u64, u64)>) -> String {
+        let mut file = "0|SECTION|2|ENTITIES".to_owned();
+        for (_, points) in &self.0.contours {
+            file += "|0|LWPOLYLINE|70|1";
+            for (x, y) in points {
+                // 1/64 has six decimals.
+                file += &format!("|10|{}|20|{}", *x as f64 / 64.0, -*y as f64 / 64.0);
+            }
+        }
+        format!(" \"{file}|0|ENDSEC|0|EOF|\" unit=\"mm\"{}", self.0.properties())
+    }
+
+    fn natural_size(&self, _: &Model) -> NaturalSize {
+        self.0.natural_size()
+    }
+
+    fn sample(&self, at: &mut At<'_, '_>) -> u16 {
+        self.0.sample(false, at)
+    }
+
+    fn leaves(max: u16) -> Option<Weighted<Self>> {
+        Some((1, Outlines::any(max).prop_map(Self).boxed()))
+    }
+}
