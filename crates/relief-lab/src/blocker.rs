@@ -45,13 +45,7 @@ impl<'a> Blocker<'a> {
 fn hold_on<R: Runtime>(client: &ComputeClient<R>, output: &Buffer, rounds: u32, grid: CubeCount) {
     // SAFETY: one word is written; the loop ends.
     unsafe {
-        hold::launch_unchecked::<R>(
-            client,
-            grid,
-            CubeDim::new_1d(UNITS),
-            ArrayArg::from_raw_parts(output.handle(), output.words()),
-            rounds,
-        );
+        hold::launch_unchecked::<R>(client, grid, CubeDim::new_1d(UNITS), output.array(1), rounds);
     }
 }
 

@@ -157,8 +157,8 @@ fn read_on<R: Runtime>(client: &ComputeClient<R>, from: &Buffer, to: &Buffer, co
             grid,
             CubeDim::new_1d(UNITS),
             4,
-            ArrayArg::from_raw_parts(from.handle(), from.words() / 4),
-            ArrayArg::from_raw_parts(to.handle(), to.words()),
+            from.array(4),
+            to.array(1),
             count,
         );
     }
@@ -222,7 +222,7 @@ fn operate_on<R: Runtime>(
             client,
             grid,
             CubeDim::new_1d(UNITS),
-            ArrayArg::from_raw_parts(output.handle(), output.words()),
+            output.array(1),
             rounds,
             3,
             operation,
@@ -345,7 +345,7 @@ fn transfer(name: &str, rate: Option<f64>, bytes: usize) -> Transfer {
 /// By the driver, without the runtime.
 #[cfg(feature = "cuda")]
 fn driver(gpu: &Gpu, sampling: &Sampling, bytes: usize) -> Vec<Transfer> {
-    use relief_kernels::device::driver::{Copies, Way};
+    use crate::driver::{Copies, Way};
 
     let DeviceId::Cuda(ordinal) = gpu.id() else {
         return unknown("the Vulkan runtime does not let a caller choose the memory");
@@ -369,8 +369,8 @@ fn driver(gpu: &Gpu, sampling: &Sampling, bytes: usize) -> Vec<Transfer> {
 /// used at once.
 #[cfg(feature = "cuda")]
 pub(super) struct Beside {
-    copies: relief_kernels::device::driver::Copies,
-    way: relief_kernels::device::driver::Way,
+    copies: crate::driver::Copies,
+    way: crate::driver::Way,
     operation: Operation,
     /// Each way.
     bytes: usize,
@@ -380,7 +380,7 @@ pub(super) struct Beside {
 impl Beside {
     /// Of a way that such operations take, by copies of so many bytes. Nothing where they take none, and where the driver has not the memory.
     pub(super) fn of(gpu: &Gpu, operation: Operation, bytes: usize) -> Option<Self> {
-        use relief_kernels::device::driver::{Copies, Way};
+        use crate::driver::{Copies, Way};
 
         let way = match operation {
             Operation::BusByte => Way::PinnedBoth,

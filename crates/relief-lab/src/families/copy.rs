@@ -299,7 +299,6 @@ mod gpu {
                 },
             )
             .tuned("copy", production::SPACE, production::DEFAULT)
-            .tuned_by(|p, device| ("copy", production::SPACE, production::default(device, p.words)))
             .untuned_on_software(),
             Variant::gpu(
                 "production",
@@ -392,8 +391,8 @@ mod gpu {
                 grid,
                 CubeDim::new_1d(shape.units),
                 width,
-                ArrayArg::from_raw_parts(from.handle(), from.words() / width),
-                ArrayArg::from_raw_parts(to.handle(), to.words() / width),
+                from.array(width),
+                to.array(width),
                 count,
                 shape,
             );

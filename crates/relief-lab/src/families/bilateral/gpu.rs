@@ -137,11 +137,7 @@ fn temporal_on<R: Runtime>(
     log: u32,
     grid: CubeCount,
 ) {
-    let mut frames = SequenceArg::new();
-    for frame in inputs {
-        // SAFETY: the buffer has so many words.
-        frames.push(unsafe { ArrayArg::from_raw_parts(frame.handle(), frame.words()) });
-    }
+    let frames = inputs.iter().map(|frame| frame.array(1)).collect();
     // SAFETY: places are compared with `count`, words that all buffers hold.
     unsafe {
         mean_of_frames::launch_unchecked::<R>(
@@ -149,7 +145,7 @@ fn temporal_on<R: Runtime>(
             grid,
             CubeDim::new_1d(256),
             frames,
-            ArrayArg::from_raw_parts(to.handle(), to.words()),
+            to.array(1),
             count,
             log,
         );

@@ -89,15 +89,15 @@ fn launch_on<R: Runtime>(
             client,
             CubeCount::Static(1, 1, 1),
             CubeDim::new_1d(1),
-            ArrayArg::from_raw_parts(out.handle(), out.words()),
+            out.array(1),
         );
         count_words::launch_unchecked::<R>(
             client,
             grid,
             CubeDim::new_1d(shape.units),
             width,
-            ArrayArg::from_raw_parts(from.handle(), from.words() / width),
-            ArrayArg::from_raw_parts(out.handle(), out.words()),
+            from.array(width),
+            out.array(1),
             words,
             shape,
         );

@@ -310,15 +310,15 @@ mod gpu {
                 client,
                 CubeCount::Static((WORDS as u32).div_ceil(UNITS), 1, 1),
                 CubeDim::new_1d(UNITS),
-                ArrayArg::from_raw_parts(out.handle(), out.words()),
+                out.array(1),
                 WORDS as u32,
             );
             add_up::launch_unchecked::<R>(
                 client,
                 grid,
                 CubeDim::new_1d(UNITS),
-                ArrayArg::from_raw_parts(from.handle(), from.words()),
-                ArrayArg::from_raw_parts(out.handle(), out.words()),
+                from.array(1),
+                out.array(1),
                 len,
                 low,
                 high,

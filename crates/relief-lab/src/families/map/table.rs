@@ -162,7 +162,7 @@ mod gpu {
 
     use cubecl::prelude::*;
     use relief_kernels::device::{Operand, cubes, on_client};
-    use relief_kernels::table::gpu::{DEFAULT, SPACE, default, map_with};
+    use relief_kernels::table::gpu::{DEFAULT, SPACE, map_with};
     use relief_raster::{Depth, Sample};
 
     use super::Lookup;
@@ -235,12 +235,7 @@ mod gpu {
                 )?)
             },
         );
-        variants.push(
-            production
-                .tuned(kernel(depth), SPACE, DEFAULT)
-                .tuned_by(|_, device| (kernel(S::DEPTH), SPACE, default(device, S::DEPTH)))
-                .production(),
-        );
+        variants.push(production.tuned(kernel(depth), SPACE, DEFAULT).production());
         variants
     }
 
@@ -302,9 +297,9 @@ mod gpu {
                 grid,
                 CubeDim::new_1d(UNITS),
                 width,
-                ArrayArg::from_raw_parts(table.handle(), table.words()),
-                ArrayArg::from_raw_parts(source.handle(), source.words() / width),
-                ArrayArg::from_raw_parts(out.handle(), out.words() / width),
+                table.array(1),
+                source.array(width),
+                out.array(width),
                 count,
                 bits,
                 place,

@@ -7,7 +7,6 @@
 //!
 //! On devices, by the routes of selection:
 //! - `three phases`: counts, their sums, moves: what is read is read twice.
-//! - `look-back`: one pass; `look-back ahead`: cubes load their next tile while one waits and is written.
 //! - `marks, then two selections` (runs): where runs begin is marked in memory, a byte each; places and values are selected by the
 //!   marks: bytes and marks are read five times.
 //! - `heads, two selections` (runs): the selections find the heads of runs themselves.
@@ -500,7 +499,7 @@ mod gpu {
     use relief_kernels::policy;
     use relief_numeric::element::{Element, Keys};
     use relief_numeric::select::gpu::{
-        Elements, Order, Output, Route, Selection, Wanted, default, name, scratch_words, select_with, space,
+        Elements, Output, Route, Selection, Wanted, default, name, scratch_words, select_with, space,
     };
 
     use super::{ROW, Selected, What};
@@ -511,13 +510,6 @@ mod gpu {
         let of = |name, idea, route: Option<Route>| {
             let run = move |p: &Selected, call: OnGpu<'_>| whole(p, &call, route);
             Variant::gpu(name, idea, run).scratch(scratch)
-        };
-        let look_back = |order| {
-            Some(Route::LookBack {
-                reads: 1,
-                order,
-                glance: false,
-            })
         };
         let mut variants = Vec::new();
         if what == What::Runs {
@@ -545,16 +537,6 @@ mod gpu {
                 "three phases",
                 "one launch counts, one adds up, one moves",
                 Some(Route::Phases),
-            ),
-            of(
-                "look-back",
-                "one pass; tiles learn from their predecessors where to write",
-                look_back(Order::Ticket),
-            ),
-            of(
-                "look-back ahead",
-                "the next tile is loaded while one waits and is written",
-                look_back(Order::Ahead),
             ),
             of("production", "the route that suits the device", None).production(),
         ]);
@@ -613,7 +595,7 @@ mod gpu {
         };
         let report = call.gpu.report();
         let tuning = policy::tuning(report, name(bits), &space(bits), default(bits));
-        let route = route.unwrap_or_else(|| Route::fitting(report));
+        let route = route.unwrap_or(Route::fitting(report));
         select_with(call.gpu, tuning, route, &selection)?;
         Ok(())
     }
@@ -652,8 +634,8 @@ mod gpu {
                 client,
                 grid,
                 CubeDim::new_1d(UNITS),
-                ArrayArg::from_raw_parts(from.handle(), from.words()),
-                ArrayArg::from_raw_parts(marks.handle(), marks.words()),
+                from.array(1),
+                marks.array(1),
                 words,
             );
         }
