@@ -141,27 +141,22 @@ const ITEMS: u32 = 8;
 fn read(gpu: &Gpu, from: &Buffer, to: &Buffer) -> Result<(), DeviceError> {
     let count = from.words() as u32 / 4;
     let grid = cubes(gpu, count.div_ceil(UNITS * ITEMS));
-    gpu.launch(
-        "read",
-        &(),
-        &[Operand::write("the output", to)],
-        || on_client!(gpu, client => read_on(client, from, to, count, grid.clone())),
-    )
-}
-
-fn read_on<R: Runtime>(client: &ComputeClient<R>, from: &Buffer, to: &Buffer, count: u32, grid: CubeCount) {
-    // SAFETY: places are compared with `count`; the target has a word.
-    unsafe {
-        read_vectors::launch_unchecked::<R>(
-            client,
-            grid,
-            CubeDim::new_1d(UNITS),
-            4,
-            from.array(4),
-            to.array(1),
-            count,
-        );
-    }
+    gpu.launch("read", &(), &[Operand::write("the output", to)], || {
+        on_client!(gpu, client => {
+            // SAFETY: places are compared with `count`; the target has a word.
+            unsafe {
+                read_vectors::launch_unchecked(
+                    client,
+                    grid.clone(),
+                    CubeDim::new_1d(UNITS),
+                    4,
+                    from.array(4),
+                    to.array(1),
+                    count,
+                );
+            }
+        })
+    })
 }
 
 #[cube(launch_unchecked)]
@@ -199,7 +194,22 @@ fn rate(
             "operations",
             &operation,
             &[Operand::write("the output", output)],
-            || on_client!(gpu, client => operate_on(client, operation, rounds, output, grid.clone())),
+            || {
+                on_client!(gpu, client => {
+                    // SAFETY: one word is written; every loop ends.
+                    unsafe {
+                        operate::launch_unchecked(
+                            client,
+                            grid.clone(),
+                            CubeDim::new_1d(UNITS),
+                            output.array(1),
+                            rounds,
+                            3,
+                            operation,
+                        );
+                    }
+                })
+            },
         )?;
         Ok(())
     };
@@ -207,27 +217,6 @@ fn rate(
     let operations = f64::from(count) * f64::from(UNITS) * f64::from(CHAINS) * f64::from(rounds) * 4.0;
     let rate = best(1, sampling, call, |calls, call| steadily(gpu, calls, call));
     Ok(rate.map(|rate| rate * operations))
-}
-
-fn operate_on<R: Runtime>(
-    client: &ComputeClient<R>,
-    operation: Operation,
-    rounds: u32,
-    output: &Buffer,
-    grid: CubeCount,
-) {
-    // SAFETY: one word is written; every loop ends.
-    unsafe {
-        operate::launch_unchecked::<R>(
-            client,
-            grid,
-            CubeDim::new_1d(UNITS),
-            output.array(1),
-            rounds,
-            3,
-            operation,
-        );
-    }
 }
 
 #[cube(launch_unchecked)]

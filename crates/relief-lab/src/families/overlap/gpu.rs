@@ -211,40 +211,27 @@ const UNITS: u32 = 256;
 fn multiply(gpu: &Gpu, from: &Buffer, to: &Buffer, count: usize, first: u32, sent: bool) -> Outcome {
     let count = count as u32;
     let grid = cubes(gpu, count.div_ceil(UNITS));
-    gpu.launch(
-        "overlap",
-        &sent,
-        &[Operand::write("the output", to)],
-        || on_client!(gpu, client => multiply_on(client, from, to, count, first, sent, grid.clone())),
-    )?;
+    gpu.launch("overlap", &sent, &[Operand::write("the output", to)], || {
+        on_client!(gpu, client => {
+            // What is made on the device reads nothing: another name of the target may not be bound beside it.
+            let input = if sent { from.handle() } else { client.empty(16) };
+            let words = if sent { from.words() } else { 4 };
+            // SAFETY: places are compared with `count`, and both buffers have as many words, of which `from` is only read where it was sent.
+            unsafe {
+                multiply_words::launch_unchecked(
+                    client,
+                    grid.clone(),
+                    CubeDim::new_1d(UNITS),
+                    ArrayArg::from_raw_parts(input, words),
+                    to.array(1),
+                    count,
+                    first,
+                    sent,
+                );
+            }
+        })
+    })?;
     Ok(())
-}
-
-fn multiply_on<R: Runtime>(
-    client: &ComputeClient<R>,
-    from: &Buffer,
-    to: &Buffer,
-    count: u32,
-    first: u32,
-    sent: bool,
-    grid: CubeCount,
-) {
-    // What is made on the device reads nothing: another name of the target may not be bound beside it.
-    let input = if sent { from.handle() } else { client.empty(16) };
-    let words = if sent { from.words() } else { 4 };
-    // SAFETY: places are compared with `count`, and both buffers have as many words, of which `from` is only read where it was sent.
-    unsafe {
-        multiply_words::launch_unchecked::<R>(
-            client,
-            grid,
-            CubeDim::new_1d(UNITS),
-            ArrayArg::from_raw_parts(input, words),
-            to.array(1),
-            count,
-            first,
-            sent,
-        );
-    }
 }
 
 #[cube(launch_unchecked)]

@@ -495,7 +495,7 @@ mod gpu {
     #![allow(unsafe_code)]
 
     use cubecl::prelude::*;
-    use relief_kernels::device::{Buffer, Operand, cubes, on_client};
+    use relief_kernels::device::{Operand, cubes, on_client};
     use relief_kernels::policy;
     use relief_numeric::element::{Element, Keys};
     use relief_numeric::select::gpu::{
@@ -609,36 +609,26 @@ mod gpu {
         if words > 0 {
             let grid = cubes(call.gpu, words.div_ceil(UNITS));
             let from = &call.inputs[0];
-            call.gpu.launch(
-                "mark runs",
-                &(),
-                &[Operand::write("the output", marks)],
-                || on_client!(call.gpu, client => mark_on(client, from, marks, words, grid.clone())),
-            )?;
+            call.gpu
+                .launch("mark runs", &(), &[Operand::write("the output", marks)], || {
+                    on_client!(call.gpu, client => {
+                        // SAFETY: words are compared with their number, of which both buffers hold as many.
+                        unsafe {
+                            mark::launch_unchecked(
+                                client,
+                                grid.clone(),
+                                CubeDim::new_1d(UNITS),
+                                from.array(1),
+                                marks.array(1),
+                                words,
+                            );
+                        }
+                    })
+                })?;
         }
         let wanted = Wanted::Flagged(marks);
         by(p, call, wanted, Output::Indices(&call.outputs[1]), None)?;
         by(p, call, wanted, Output::Values(&call.outputs[2]), None)
-    }
-
-    fn mark_on<R: Runtime>(
-        client: &ComputeClient<R>,
-        from: &Buffer,
-        marks: &Buffer,
-        words: u32,
-        grid: CubeCount,
-    ) {
-        // SAFETY: words are compared with their number, of which both buffers hold as many.
-        unsafe {
-            mark::launch_unchecked::<R>(
-                client,
-                grid,
-                CubeDim::new_1d(UNITS),
-                from.array(1),
-                marks.array(1),
-                words,
-            );
-        }
     }
 
     /// Marks, a byte each, what is the first of a row or other than the byte before. Rows are whole words.
