@@ -17,9 +17,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 /// The libraries that other programs are written against.
-const LIBRARIES: [&str; 10] = [
+const LIBRARIES: [&str; 11] = [
     "relief-atomic",
     "relief-design",
+    "relief-device",
     "relief-engine",
     "relief-io",
     "relief-kernels",

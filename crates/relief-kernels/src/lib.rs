@@ -16,7 +16,6 @@ mod canvas;
 pub mod convolution;
 pub mod copy;
 pub mod coverage;
-pub mod device;
 pub mod distance;
 pub mod dither;
 pub mod edge;
@@ -34,7 +33,6 @@ pub mod isa;
 pub mod lattice;
 pub mod median;
 pub mod mesh;
-pub mod policy;
 pub mod repeat;
 pub mod resample;
 pub mod seam;
@@ -44,6 +42,9 @@ pub mod texture;
 pub mod turn;
 pub mod uniform;
 pub mod window;
+
+// Where kernels run: the same names as in `relief-device`.
+pub use relief_device::{self as device, policy};
 
 /// The page of the package, whose examples are tested.
 #[cfg(doctest)]

@@ -668,18 +668,6 @@ fn distances(probe: &mut Probe) {
             );
             let seconds = probe.time(render);
             probe.record(&case, seconds, pixels, pixels);
-            for (step, seconds) in distance::gpu::profile_steps(
-                &probe.gpu,
-                &plane,
-                (0, 0),
-                &profile,
-                square,
-                &output,
-                side / 4,
-                |f| probe.time(f),
-            ) {
-                probe.record(&format!("    {step}"), seconds, pixels, pixels);
-            }
         }
     }
 }

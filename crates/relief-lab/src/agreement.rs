@@ -35,16 +35,16 @@ fn launch_on<R: Runtime>(
             client,
             CubeCount::Static(1, 1, 1),
             CubeDim::new_1d(2),
-            ArrayArg::from_raw_parts(differing.handle(), differing.words()),
+            differing.array(1),
         );
         find::launch_unchecked::<R>(
             client,
             CubeCount::Static(CUBES.min(vectors.div_ceil(UNITS)).max(1), 1, 1),
             CubeDim::new_1d(UNITS),
             4,
-            ArrayArg::from_raw_parts(a.handle(), a.words() / 4),
-            ArrayArg::from_raw_parts(b.handle(), b.words() / 4),
-            ArrayArg::from_raw_parts(differing.handle(), differing.words()),
+            a.array(4),
+            b.array(4),
+            differing.array(1),
             vectors,
         );
     }

@@ -36,22 +36,14 @@ impl<'a> Blocker<'a> {
             "blocker",
             &(),
             &[Operand::write("the output", output)],
-            || on_client!(gpu, client => hold_on(client, output, rounds, grid.clone())),
+            || on_client!(gpu, client => {
+                // SAFETY: one word is written; the loop ends.
+                unsafe {
+                    hold::launch_unchecked(client, grid.clone(), CubeDim::new_1d(UNITS), output.array(1), rounds);
+                }
+            }),
         )?;
         Ok(())
-    }
-}
-
-fn hold_on<R: Runtime>(client: &ComputeClient<R>, output: &Buffer, rounds: u32, grid: CubeCount) {
-    // SAFETY: one word is written; the loop ends.
-    unsafe {
-        hold::launch_unchecked::<R>(
-            client,
-            grid,
-            CubeDim::new_1d(UNITS),
-            ArrayArg::from_raw_parts(output.handle(), output.words()),
-            rounds,
-        );
     }
 }
 

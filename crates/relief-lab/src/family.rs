@@ -293,10 +293,6 @@ enum Run<P> {
 pub struct Variant<P> {
     about: About,
     run: Run<P>,
-    /// What it is a part of.
-    whole: Option<Run<P>>,
-    /// What a check does beside.
-    proof: Option<Run<P>>,
     /// What can be tuned of it, where that depends on the problem.
     layouts: Option<fn(&P, &DeviceReport) -> Layouts>,
     scratch: fn(&P) -> Vec<Layout>,
@@ -372,36 +368,9 @@ impl<P> Variant<P> {
         Self {
             about,
             run,
-            whole: None,
-            proof: None,
             layouts: None,
             scratch: |_| Vec::new(),
         }
-    }
-
-    /// As a part of another variant, one of its phases: the lab calls that one first, in the same memory (the other's scratch) and
-    /// before the clock starts, and this alone after it. It is right where it leaves what the other has computed.
-    #[must_use]
-    pub fn part_of(mut self, whole: Self) -> Self {
-        self.scratch = whole.scratch;
-        self.whole = Some(whole.run);
-        self
-    }
-
-    /// With a proof of what it leaves in memory that no output tells, as a phase of another variant does: a check calls `proof` after
-    /// it, in the same memory, and is told of a failure. It may call the variant again, on memory that it has spoilt.
-    #[must_use]
-    pub fn proven_on_cpu(mut self, proof: impl Fn(&P, OnCpu<'_>) -> Outcome + Send + Sync + 'static) -> Self {
-        self.proof = Some(Run::Cpu(Box::new(proof)));
-        self
-    }
-
-    /// [`Self::proven_on_cpu`] of a variant on devices.
-    #[cfg(feature = "gpu")]
-    #[must_use]
-    pub fn proven_on_gpu(mut self, proof: impl Fn(&P, OnGpu<'_>) -> Outcome + Send + Sync + 'static) -> Self {
-        self.proof = Some(Run::Gpu(Box::new(proof)));
-        self
     }
 
     /// With what the source measured for it.
@@ -451,14 +420,6 @@ impl<P> Variant<P> {
     pub const fn untuned_on_software(mut self) -> Self {
         self.about.untuned_on_software = true;
         self
-    }
-
-    const fn step(&self, step: Step) -> Option<&Run<P>> {
-        match step {
-            Step::Before => self.whole.as_ref(),
-            Step::Itself => Some(&self.run),
-            Step::Proof => self.proof.as_ref(),
-        }
     }
 
     /// With memory of its own, which is there before the clock starts.
@@ -555,17 +516,6 @@ pub trait AnyLadder: Send + Sync {
     fn huge(&self) -> Vec<Box<dyn Case + '_>>;
 }
 
-/// What is called of a variant.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
-    /// What has to come before, and is not timed: for a part, the variant that it is a part of; else nothing.
-    Before,
-    /// What is timed.
-    Itself,
-    /// What a check does after it, and is not timed.
-    Proof,
-}
-
 /// A problem of a ladder, together with the ladder's variants, which are named by their numbers.
 pub trait Case: Send + Sync {
     /// The problem.
@@ -578,13 +528,13 @@ pub trait Case: Send + Sync {
     ///
     /// # Errors
     /// Where it cannot run, or fails.
-    fn on_cpu(&self, variant: usize, step: Step, call: OnCpu<'_>) -> Outcome;
+    fn on_cpu(&self, variant: usize, call: OnCpu<'_>) -> Outcome;
     /// Calls a variant on a device.
     ///
     /// # Errors
     /// Where it cannot run, or fails.
     #[cfg(feature = "gpu")]
-    fn on_gpu(&self, variant: usize, step: Step, call: OnGpu<'_>) -> Outcome;
+    fn on_gpu(&self, variant: usize, call: OnGpu<'_>) -> Outcome;
 }
 
 struct Bound<'a, P> {
@@ -651,21 +601,19 @@ impl<P: Problem> Case for Bound<'_, P> {
         layouts.or(variant.about.tuning)
     }
 
-    fn on_cpu(&self, variant: usize, step: Step, call: OnCpu<'_>) -> Outcome {
-        match self.ladder.variants[variant].step(step) {
-            None => Ok(()),
-            Some(Run::Cpu(run)) => run(&self.problem, call),
+    fn on_cpu(&self, variant: usize, call: OnCpu<'_>) -> Outcome {
+        match &self.ladder.variants[variant].run {
+            Run::Cpu(run) => run(&self.problem, call),
             #[cfg(feature = "gpu")]
-            Some(Run::Gpu(_)) => Err(Failure::Unsupported("it runs on devices".to_owned())),
+            Run::Gpu(_) => Err(Failure::Unsupported("it runs on devices".to_owned())),
         }
     }
 
     #[cfg(feature = "gpu")]
-    fn on_gpu(&self, variant: usize, step: Step, call: OnGpu<'_>) -> Outcome {
-        match self.ladder.variants[variant].step(step) {
-            None => Ok(()),
-            Some(Run::Gpu(run)) => run(&self.problem, call),
-            Some(Run::Cpu(_)) => Err(Failure::Unsupported("it runs on the CPU".to_owned())),
+    fn on_gpu(&self, variant: usize, call: OnGpu<'_>) -> Outcome {
+        match &self.ladder.variants[variant].run {
+            Run::Gpu(run) => run(&self.problem, call),
+            Run::Cpu(_) => Err(Failure::Unsupported("it runs on the CPU".to_owned())),
         }
     }
 }

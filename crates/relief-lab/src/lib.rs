@@ -15,6 +15,8 @@ pub mod ceiling;
 pub mod check;
 mod clock;
 pub mod compare;
+#[cfg(feature = "cuda")]
+mod driver;
 pub mod families;
 pub mod family;
 pub mod host;

@@ -24,7 +24,7 @@ use crate::clock::at_once;
 use crate::clock::steadily;
 #[cfg(feature = "gpu")]
 use crate::family::OnGpu;
-use crate::family::{Case, Class, Failure, Layouts, OnCpu, Outcome, Problem, Rows, Step, Tolerance};
+use crate::family::{Case, Class, Failure, Layouts, OnCpu, Outcome, Problem, Rows, Tolerance};
 
 /// Where variants run.
 pub enum Machine {
@@ -311,11 +311,11 @@ impl Machine {
         Ok(())
     }
 
-    /// Calls a variant once, or what comes before it. On a device, it may still run on the return.
+    /// Calls a variant once. On a device, it may still run on the return.
     pub(crate) fn call(
         &self,
         case: &dyn Case,
-        (variant, step): (usize, Step),
+        variant: usize,
         #[allow(unused_variables)] tuning: Tuning,
         staged: &mut Staged,
         scratch: &mut Scratch,
@@ -323,7 +323,6 @@ impl Machine {
         match (self, staged, scratch) {
             (_, Staged::Cpu { inputs, outputs }, Scratch::Cpu(scratch)) => case.on_cpu(
                 variant,
-                step,
                 OnCpu {
                     inputs,
                     outputs,
@@ -335,7 +334,6 @@ impl Machine {
                 let outputs: Vec<Buffer> = outputs.iter().map(|output| output.inside.clone()).collect();
                 case.on_gpu(
                     variant,
-                    step,
                     OnGpu {
                         gpu,
                         inputs,
@@ -390,19 +388,10 @@ impl Machine {
     ) -> Outcome<Option<Difference>> {
         let mut scratch = self.scratch(&case.scratch(variant))?;
         self.poison_scratch(&mut scratch, variant as u8)?;
-        self.check_in(
-            case,
-            variant,
-            tuning,
-            staged,
-            &mut scratch,
-            expected,
-            &[Step::Before, Step::Itself, Step::Proof],
-        )
+        self.check_in(case, variant, tuning, staged, &mut scratch, expected)
     }
 
-    /// The same in memory that is there, for some of the steps: after it was timed, the proof is not asked for again.
-    #[allow(clippy::too_many_arguments)]
+    /// The same in memory that is there.
     pub(crate) fn check_in(
         &self,
         case: &dyn Case,
@@ -411,16 +400,13 @@ impl Machine {
         staged: &mut Staged,
         scratch: &mut Scratch,
         expected: &Expected,
-        steps: &[Step],
     ) -> Outcome<Option<Difference>> {
         self.poison(staged, variant as u8)?;
-        for step in steps {
-            let call = || self.call(case, (variant, *step), tuning, staged, scratch);
-            let panicked = |panic: Box<dyn std::any::Any + Send>| {
-                Err(Failure::Failed(format!("it panicked: {}", message(&*panic))))
-            };
-            catch_unwind(AssertUnwindSafe(call)).unwrap_or_else(panicked)?;
-        }
+        let call = || self.call(case, variant, tuning, staged, scratch);
+        let panicked = |panic: Box<dyn std::any::Any + Send>| {
+            Err(Failure::Failed(format!("it panicked: {}", message(&*panic))))
+        };
+        catch_unwind(AssertUnwindSafe(call)).unwrap_or_else(panicked)?;
         self.wait()?;
         self.compare(staged, expected, variant as u8)
     }
@@ -486,7 +472,7 @@ impl Machine {
     ) -> Outcome<Duration> {
         let mut call = || {
             *turn = (*turn + 1) % sets.len();
-            self.call(case, (variant, Step::Itself), tuning, &mut sets[*turn], scratch)
+            self.call(case, variant, tuning, &mut sets[*turn], scratch)
         };
         match self {
             Self::Cpu(_) => at_once(calls, &mut call),

@@ -7,7 +7,7 @@ use crate::array::Fill;
 use crate::ceiling::{Beside, bound};
 #[cfg(feature = "gpu")]
 use crate::clock::LONGEST_BATCH;
-use crate::family::{About, AnyLadder, Case, Class, Failure, Layouts, Outcome, Problem, Scale, Step};
+use crate::family::{About, AnyLadder, Case, Class, Failure, Layouts, Outcome, Problem, Scale};
 use crate::host;
 use crate::machine::{Expected, Machine, Scratch, Staged};
 use crate::quantity::bytes;
@@ -473,10 +473,9 @@ fn time_case(
         let (variant, tuning) = (competitor.number, competitor.tuning(machine, case));
         let mut prepare = || {
             let mut scratch = machine.scratch(&case.scratch(variant))?;
-            machine.call(case, (variant, Step::Before), tuning, &mut sets[0], &mut scratch)?;
             if competitor.about.keeps {
                 for set in &mut sets {
-                    machine.call(case, (variant, Step::Itself), tuning, set, &mut scratch)?;
+                    machine.call(case, variant, tuning, set, &mut scratch)?;
                 }
                 machine.wait()?;
             }
@@ -561,8 +560,7 @@ fn time_case(
         if let Some(scratch) = &mut scratches[*k] {
             let (number, tuning) = (shared[*k].number, shared[*k].tuning(machine, case));
             let set = &mut sets[0];
-            let steps = [Step::Before, Step::Itself];
-            let check = || machine.check_in(case, number, tuning, set, scratch, expected, &steps);
+            let check = || machine.check_in(case, number, tuning, set, scratch, expected);
             spoilt.push((*k, machine.within(check)));
         }
     }

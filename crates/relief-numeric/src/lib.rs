@@ -9,6 +9,8 @@ pub mod bilateral;
 pub mod element;
 pub mod histogram;
 pub mod integral;
+#[cfg(feature = "gpu")]
+mod look_back;
 pub mod map;
 pub mod matmul;
 pub mod matrix;

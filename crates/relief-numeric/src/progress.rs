@@ -77,10 +77,12 @@ mod tests {
 
     #[cfg(feature = "gpu")]
     #[test]
-    fn a_selection_waits_only_on_devices_that_make_progress() {
-        use crate::select::gpu::Route;
+    fn scans_and_selections_wait_only_on_devices_that_make_progress() {
+        use crate::{scan, select};
         for (report, promised) in devices() {
-            let waits = matches!(Route::fitting(&report), Route::LookBack { .. });
+            let waits = select::gpu::Route::fitting(&report) == select::gpu::Route::LookBack;
+            assert_eq!(waits, promised, "{}", report.name);
+            let waits = scan::gpu::Route::fitting(&report) == scan::gpu::Route::LookBack;
             assert_eq!(waits, promised, "{}", report.name);
         }
     }

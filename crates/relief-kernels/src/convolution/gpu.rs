@@ -73,6 +73,7 @@ impl Taps {
 ///
 /// # Errors
 /// Where the device fails.
+#[allow(unsafe_code)]
 pub(crate) fn filter(gpu: &Gpu, block: &Block, taps: &Taps, target: &Target<'_>) -> Result<(), DeviceError> {
     gpu.launch(
         "convolution",
@@ -82,36 +83,35 @@ pub(crate) fn filter(gpu: &Gpu, block: &Block, taps: &Taps, target: &Target<'_>)
             Operand::read("weights", &taps.words),
             target.operand(),
         ],
-        || on_client!(gpu, client => filter_on(client, block, taps, target)),
+        || {
+            on_client!(gpu, client => {
+                let (x, y) = (target.words.div_ceil(CUBE.0), target.rows.div_ceil(CUBE.1));
+                // SAFETY: words and rows of the target are compared with those it has; weights lie within the margins of the block, whose rows have a word
+                // more; there are as many weights as are said.
+                unsafe {
+                    sums::launch_unchecked(
+                        client,
+                        CubeCount::Static(x, y, 1),
+                        CubeDim::new_2d(CUBE.0, CUBE.1),
+                        block.samples.array(1),
+                        taps.words.array(1),
+                        target.output.array(1),
+                        block.pitch,
+                        target.words,
+                        target.rows,
+                        target.offset,
+                        target.pitch,
+                        taps.above,
+                        taps.all,
+                        taps.divisor,
+                        // An offset is at least −65 535.
+                        BIAS.wrapping_add_signed(taps.offset),
+                        block.bits,
+                    );
+                }
+            })
+        },
     )
-}
-
-#[allow(unsafe_code)]
-fn filter_on<R: Runtime>(client: &ComputeClient<R>, block: &Block, taps: &Taps, target: &Target<'_>) {
-    let (x, y) = (target.words.div_ceil(CUBE.0), target.rows.div_ceil(CUBE.1));
-    // SAFETY: words and rows of the target are compared with those it has; weights lie within the margins of the block, whose rows have a word
-    // more; there are as many weights as are said.
-    unsafe {
-        sums::launch_unchecked::<R>(
-            client,
-            CubeCount::Static(x, y, 1),
-            CubeDim::new_2d(CUBE.0, CUBE.1),
-            ArrayArg::from_raw_parts(block.samples.handle(), block.samples.words()),
-            ArrayArg::from_raw_parts(taps.words.handle(), taps.words.words()),
-            ArrayArg::from_raw_parts(target.output.handle(), target.output.words()),
-            block.pitch,
-            target.words,
-            target.rows,
-            target.offset,
-            target.pitch,
-            taps.above,
-            taps.all,
-            taps.divisor,
-            // An offset is at least −65 535.
-            BIAS.wrapping_add_signed(taps.offset),
-            block.bits,
-        );
-    }
 }
 
 #[cube(launch_unchecked)]

@@ -8,7 +8,7 @@
 
 use cubecl::prelude::*;
 
-use crate::device::{Buffer, DeviceError, DeviceReport, Gpu, Operand, cube_number, cubes, on_client};
+use crate::device::{Buffer, DeviceError, Gpu, Operand, cube_number, cubes, on_client};
 use crate::policy::{self, Space, Tuning};
 
 /// The layouts of [`copy_with`].
@@ -24,20 +24,6 @@ pub const DEFAULT: Tuning = Tuning {
     items: 1,
     vector: 4,
 };
-
-/// The layout for so many words where no policy names another.
-///
-/// On devices with slow memory medium copies have four vectors a unit: enough bytes are in flight with fewer
-/// units.
-#[must_use]
-pub fn default(report: &DeviceReport, words: usize) -> Tuning {
-    let items = if report.has_slow_memory() && words <= 1 << 23 {
-        4
-    } else {
-        DEFAULT.items
-    };
-    Tuning { items, ..DEFAULT }
-}
 
 /// The layout of [`fill`]: stores wait for nothing, so that cubes of one store are gone before the next ones have begun.
 pub const FILL: Tuning = Tuning {
@@ -57,7 +43,7 @@ pub fn copy(gpu: &Gpu, from: &Buffer, to: &Buffer, words: usize) -> Result<(), D
     }
     copy_with(
         gpu,
-        policy::tuning(gpu.report(), "copy", &SPACE, default(gpu.report(), words)),
+        policy::tuning(gpu.report(), "copy", &SPACE, DEFAULT),
         from,
         to,
         words,
@@ -153,8 +139,8 @@ fn sequences_on<R: Runtime>(
             grid,
             CubeDim::new_1d(SEQUENCES_UNITS),
             width,
-            ArrayArg::from_raw_parts(from.handle(), from.words() / width),
-            ArrayArg::from_raw_parts(to.handle(), to.words() / width),
+            from.array(width),
+            to.array(width),
             count,
             each,
             lanes,
@@ -256,8 +242,8 @@ fn copy_on<R: Runtime>(
             grid,
             CubeDim::new_1d(tuning.units),
             vector,
-            ArrayArg::from_raw_parts(from.handle(), from.words() / vector),
-            ArrayArg::from_raw_parts(to.handle(), to.words() / vector),
+            from.array(vector),
+            to.array(vector),
             count,
             tuning.units,
             tuning.items,
@@ -309,7 +295,7 @@ fn fill_on<R: Runtime>(
             grid,
             CubeDim::new_1d(tuning.units),
             tuning.vector as usize,
-            ArrayArg::from_raw_parts(to.handle(), to.words() / tuning.vector as usize),
+            to.array(tuning.vector as usize),
             value,
             count,
             tuning.units,

@@ -26,7 +26,7 @@ use crate::fused::Plane;
 use crate::fused::shape::per_word;
 
 #[doc(hidden)]
-pub use rows::{profile_steps, render as render_by_rows};
+pub use rows::render as render_by_rows;
 
 /// Up to this radius [`bits`] compute the distance. They stay ahead of tiles a little longer, but the kernel
 /// grows with the square of the radius, and compiling it must not hold up the first band.

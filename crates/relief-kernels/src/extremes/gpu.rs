@@ -73,6 +73,7 @@ const fn run(length: u32, most: u32) -> u32 {
 ///
 /// # Errors
 /// Where the device fails.
+#[allow(unsafe_code)]
 pub(crate) fn square(
     gpu: &Gpu,
     block: &Block,
@@ -87,80 +88,63 @@ pub(crate) fn square(
         "extremes: down",
         &(bits, extreme, run),
         &[block.operand(), Operand::write("extremes of columns", between)],
-        || on_client!(gpu, client => down_on(client, block, between, extreme, side, run, target.rows)),
+        || {
+            on_client!(gpu, client => {
+                let (x, y) = (block.pitch.div_ceil(CUBE.0), target.rows.div_ceil(run).div_ceil(CUBE.1));
+                // SAFETY: words are compared with those of a row, target.rows of the block limited to those it has, and target.rows of results compared with those that
+                // there is memory for.
+                unsafe {
+                    down::launch_unchecked(
+                        client,
+                        CubeCount::Static(x, y, 1),
+                        CubeDim::new_2d(CUBE.0, CUBE.1),
+                        block.samples.array(1),
+                        between.array(1),
+                        block.pitch,
+                        target.rows,
+                        side,
+                        run,
+                        law(extreme),
+                        block.bits,
+                    );
+                }
+            })
+        },
     )?;
     let windows = Windows::new(side, bits);
     gpu.launch(
         "extremes: across",
         &(bits, extreme, windows.short, windows.rest, windows.run),
         &[Operand::read("extremes of columns", between), target.operand()],
-        || on_client!(gpu, client => across_on(client, block, between, extreme, windows, target)),
+        || {
+            on_client!(gpu, client => {
+                let units = target.words.div_ceil(windows.run);
+                let (x, y) = (units.div_ceil(CUBE.0), target.rows.div_ceil(CUBE.1));
+                // SAFETY: words and rows of the target are compared with those it has. The last of a unit's results reads `count` + 1 words from its own on,
+                // and up to `run` − 1 more are computed that are not stored: rows of a block have as many words beyond the window of the last result.
+                unsafe {
+                    across::launch_unchecked(
+                        client,
+                        CubeCount::Static(x, y, 1),
+                        CubeDim::new_2d(CUBE.0, CUBE.1),
+                        between.array(1),
+                        target.output.array(1),
+                        block.pitch,
+                        target.words,
+                        target.rows,
+                        target.offset,
+                        target.pitch,
+                        windows.count,
+                        windows.short,
+                        windows.rest,
+                        windows.run,
+                        law(extreme),
+                        block.bits,
+                    );
+                }
+            })
+        },
     )
-}
-
-#[allow(unsafe_code)]
-fn down_on<R: Runtime>(
-    client: &ComputeClient<R>,
-    block: &Block,
-    between: &Buffer,
-    extreme: Extreme,
-    side: u32,
-    run: u32,
-    rows: u32,
-) {
-    let (x, y) = (block.pitch.div_ceil(CUBE.0), rows.div_ceil(run).div_ceil(CUBE.1));
-    // SAFETY: words are compared with those of a row, rows of the block limited to those it has, and rows of results compared with those that
-    // there is memory for.
-    unsafe {
-        down::launch_unchecked::<R>(
-            client,
-            CubeCount::Static(x, y, 1),
-            CubeDim::new_2d(CUBE.0, CUBE.1),
-            ArrayArg::from_raw_parts(block.samples.handle(), block.samples.words()),
-            ArrayArg::from_raw_parts(between.handle(), between.words()),
-            block.pitch,
-            rows,
-            side,
-            run,
-            law(extreme),
-            block.bits,
-        );
-    }
-}
-
-#[allow(unsafe_code)]
-fn across_on<R: Runtime>(
-    client: &ComputeClient<R>,
-    block: &Block,
-    between: &Buffer,
-    extreme: Extreme,
-    windows: Windows,
-    target: &Target<'_>,
-) {
-    let units = target.words.div_ceil(windows.run);
-    let (x, y) = (units.div_ceil(CUBE.0), target.rows.div_ceil(CUBE.1));
-    // SAFETY: words and rows of the target are compared with those it has. The last of a unit's results reads `count` + 1 words from its own on,
-    // and up to `run` − 1 more are computed that are not stored: rows of a block have as many words beyond the window of the last result.
-    unsafe {
-        across::launch_unchecked::<R>(
-            client,
-            CubeCount::Static(x, y, 1),
-            CubeDim::new_2d(CUBE.0, CUBE.1),
-            ArrayArg::from_raw_parts(between.handle(), between.words()),
-            ArrayArg::from_raw_parts(target.output.handle(), target.output.words()),
-            block.pitch,
-            target.words,
-            target.rows,
-            target.offset,
-            target.pitch,
-            windows.count,
-            windows.short,
-            windows.rest,
-            windows.run,
-            law(extreme),
-            block.bits,
-        );
-    }
 }
 
 /// The extremes of the discs around the pixels of `target`. `levels` are buffers of the size of the block's, one for each of [`levels`], of which
@@ -168,6 +152,7 @@ fn across_on<R: Runtime>(
 ///
 /// # Errors
 /// Where the device fails.
+#[allow(unsafe_code)]
 pub(crate) fn disc(
     gpu: &Gpu,
     block: &Block,
@@ -189,7 +174,27 @@ pub(crate) fn disc(
                 Operand::read("windows", from),
                 Operand::write("longer windows", to),
             ],
-            || on_client!(gpu, client => twice_on(client, block, from, to, extreme, words, samples)),
+            || {
+                on_client!(gpu, client => {
+                    let (x, y) = (block.pitch.div_ceil(CUBE.0), block.rows.div_ceil(CUBE.1));
+                    // SAFETY: words and rows are compared with those of the block, whose size both have; what is read further on is limited to the row.
+                    unsafe {
+                        twice::launch_unchecked(
+                            client,
+                            CubeCount::Static(x, y, 1),
+                            CubeDim::new_2d(CUBE.0, CUBE.1),
+                            from.array(1),
+                            to.array(1),
+                            block.pitch,
+                            block.rows,
+                            words,
+                            samples,
+                            law(extreme),
+                            block.bits,
+                        );
+                    }
+                })
+            },
         )?;
     }
     let size = levels.first().map_or(0, Buffer::words) as u32;
@@ -199,35 +204,6 @@ pub(crate) fn disc(
         &[Operand::read("windows", all), target.operand()],
         || on_client!(gpu, client => disc_on(client, block, all, size, extreme, radius, target)),
     )
-}
-
-#[allow(unsafe_code)]
-fn twice_on<R: Runtime>(
-    client: &ComputeClient<R>,
-    block: &Block,
-    from: &Buffer,
-    to: &Buffer,
-    extreme: Extreme,
-    words: u32,
-    samples: u32,
-) {
-    let (x, y) = (block.pitch.div_ceil(CUBE.0), block.rows.div_ceil(CUBE.1));
-    // SAFETY: words and rows are compared with those of the block, whose size both have; what is read further on is limited to the row.
-    unsafe {
-        twice::launch_unchecked::<R>(
-            client,
-            CubeCount::Static(x, y, 1),
-            CubeDim::new_2d(CUBE.0, CUBE.1),
-            ArrayArg::from_raw_parts(from.handle(), from.words()),
-            ArrayArg::from_raw_parts(to.handle(), to.words()),
-            block.pitch,
-            block.rows,
-            words,
-            samples,
-            law(extreme),
-            block.bits,
-        );
-    }
 }
 
 #[allow(unsafe_code)]
@@ -248,8 +224,8 @@ fn disc_on<R: Runtime>(
             client,
             CubeCount::Static(x, y, 1),
             CubeDim::new_2d(CUBE.0, CUBE.1),
-            ArrayArg::from_raw_parts(all.handle(), all.words()),
-            ArrayArg::from_raw_parts(target.output.handle(), target.output.words()),
+            all.array(1),
+            target.output.array(1),
             size,
             block.pitch,
             target.words,

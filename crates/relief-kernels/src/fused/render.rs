@@ -325,11 +325,10 @@ impl Launch<'_> {
         // cells are remainders, rows of planes are clamped to the last and words of rows to the last word of a row, which
         // `Plane` has checked, and a `Table` has M + 1 entries. All of them have the depth of the raster, which lowering has checked.
         unsafe {
-            let array = |b: &Buffer| ArrayArg::from_raw_parts(b.handle(), b.words());
-            let vector = |b: &Buffer| ArrayArg::from_raw_parts(b.handle(), b.words() / 4);
-            let words: SequenceArg<R, Array<u32>> = self.words.iter().map(array).collect();
+            let vector = |b: &Buffer| b.array(4);
+            let words: SequenceArg<R, Array<u32>> = self.words.iter().map(|words| words.array(1)).collect();
             let numbers: SequenceArg<R, u32> = self.numbers.iter().copied().collect();
-            let spans = array(self.spans);
+            let spans = self.spans.array(1);
             if let Some((at, slot)) = self.stepped {
                 rows_of_cell::launch_unchecked::<R>(
                     client,
@@ -357,7 +356,7 @@ impl Launch<'_> {
                     self.vectors.iter().map(vector).collect(),
                     spans,
                     numbers,
-                    array(self.output),
+                    self.output.array(1),
                     self.pitch,
                     self.height,
                     self.rows,

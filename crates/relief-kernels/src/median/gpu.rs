@@ -18,41 +18,39 @@ const CUBE: (u32, u32) = (64, 4);
 ///
 /// # Errors
 /// Where the device fails.
+#[allow(unsafe_code)]
 pub(crate) fn filter(gpu: &Gpu, block: &Block, rank: Rank, target: &Target<'_>) -> Result<(), DeviceError> {
     gpu.launch(
         "median",
         &block.bits,
         &[block.operand(), target.operand()],
         || {
-            on_client!(gpu, client => filter_on(client, block, rank, target));
+            on_client!(gpu, client => {
+                let (x, y) = (target.words.div_ceil(CUBE.0), target.rows.div_ceil(CUBE.1));
+                // At most 33, and 33².
+                let (side, rank) = (2 * rank.radius() as u32 + 1, rank.rank() as u32);
+                // SAFETY: words and rows of the target are compared with those it has; the block has 2R more rows, and in each words beyond its samples.
+                unsafe {
+                    ranks::launch_unchecked(
+                        client,
+                        CubeCount::Static(x, y, 1),
+                        CubeDim::new_2d(CUBE.0, CUBE.1),
+                        block.samples.array(1),
+                        target.output.array(1),
+                        block.pitch,
+                        target.words,
+                        target.rows,
+                        target.offset,
+                        target.pitch,
+                        side,
+                        // Fewer than k samples are less where at least so many are not.
+                        side * side + 1 - rank,
+                        block.bits,
+                    );
+                }
+            });
         },
     )
-}
-
-#[allow(unsafe_code)]
-fn filter_on<R: Runtime>(client: &ComputeClient<R>, block: &Block, rank: Rank, target: &Target<'_>) {
-    let (x, y) = (target.words.div_ceil(CUBE.0), target.rows.div_ceil(CUBE.1));
-    // At most 33, and 33².
-    let (side, rank) = (2 * rank.radius() as u32 + 1, rank.rank() as u32);
-    // SAFETY: words and rows of the target are compared with those it has; the block has 2R more rows, and in each words beyond its samples.
-    unsafe {
-        ranks::launch_unchecked::<R>(
-            client,
-            CubeCount::Static(x, y, 1),
-            CubeDim::new_2d(CUBE.0, CUBE.1),
-            ArrayArg::from_raw_parts(block.samples.handle(), block.samples.words()),
-            ArrayArg::from_raw_parts(target.output.handle(), target.output.words()),
-            block.pitch,
-            target.words,
-            target.rows,
-            target.offset,
-            target.pitch,
-            side,
-            // Fewer than k samples are less where at least so many are not.
-            side * side + 1 - rank,
-            block.bits,
-        );
-    }
 }
 
 #[cube(launch_unchecked)]

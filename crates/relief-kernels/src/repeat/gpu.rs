@@ -22,25 +22,20 @@ pub const SPACE: Space = Space {
 };
 
 /// The layout for samples of so many bits, a raster of so many vectors of 16 bytes and a cell of so many
-/// bytes, where no policy names another; without a device, that of most. Large rasters take one store a unit
-/// (thread); bytes, whose vectors are more work, take two, and so do small rasters. On software Vulkan
-/// starting a unit costs, so each has eight.
-///
-/// On devices with slow memory, larger cells are served by narrower cubes (blocks), and a cell of more than 2
-/// MiB is read once for many copies.
+/// bytes, where no policy names another; without a device, that of most. On software Vulkan starting a unit
+/// (thread) costs, so each has eight stores; where memory is slow, a cell of more than 2 MiB is read once for many
+/// copies.
 #[must_use]
 pub fn default(bits: u32, vectors: u64, cell: u64, device: Option<&DeviceReport>) -> Tuning {
     let software = device.is_some_and(|report| report.software);
     let slow = device.is_some_and(DeviceReport::has_slow_memory);
-    let (units, items) = match bits {
-        _ if software => (256, 8),
-        32 if vectors > 1 << 22 && slow && cell > LARGE => (256, 16),
-        32 if vectors > 1 << 22 && slow => (64, 1),
-        32 if vectors > 1 << 22 => (256, 1),
-        _ => (256, 2),
+    let items = match bits {
+        _ if software => 8,
+        32 if vectors > 1 << 22 && slow && cell > LARGE => 16,
+        _ => 2,
     };
     Tuning {
-        units,
+        units: 256,
         items,
         vector: 4,
     }
@@ -304,8 +299,8 @@ impl Launch<'_> {
                 CubeDim::new_2d(self.shape.tuning.units, self.shape.order.rows_of_cube()),
                 width,
                 4,
-                ArrayArg::from_raw_parts(cell.buffer.handle(), cell.buffer.words() / width),
-                ArrayArg::from_raw_parts(to.buffer.handle(), to.buffer.words() / 4),
+                cell.buffer.array(width),
+                to.buffer.array(4),
                 cell.width,
                 cell.height,
                 cell.pitch,

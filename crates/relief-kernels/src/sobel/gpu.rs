@@ -18,6 +18,7 @@ const CUBE: (u32, u32) = (64, 4);
 ///
 /// # Errors
 /// Where the device fails.
+#[allow(unsafe_code)]
 pub(crate) fn filter(
     gpu: &Gpu,
     block: &Block,
@@ -28,35 +29,29 @@ pub(crate) fn filter(
         "sobel",
         &(block.bits, component),
         &[block.operand(), target.operand()],
-        || on_client!(gpu, client => filter_on(client, block, component, target)),
+        || {
+            on_client!(gpu, client => {
+                let (x, y) = (target.words.div_ceil(CUBE.0), target.rows.div_ceil(CUBE.1));
+                // SAFETY: words and rows of the target are compared with those it has, and a row of the block has words beyond those.
+                unsafe {
+                    slopes::launch_unchecked(
+                        client,
+                        CubeCount::Static(x, y, 1),
+                        CubeDim::new_2d(CUBE.0, CUBE.1),
+                        block.samples.array(1),
+                        target.output.array(1),
+                        block.pitch,
+                        target.words,
+                        target.rows,
+                        target.offset,
+                        target.pitch,
+                        component,
+                        block.bits,
+                    );
+                }
+            })
+        },
     )
-}
-
-#[allow(unsafe_code)]
-fn filter_on<R: Runtime>(
-    client: &ComputeClient<R>,
-    block: &Block,
-    component: Component,
-    target: &Target<'_>,
-) {
-    let (x, y) = (target.words.div_ceil(CUBE.0), target.rows.div_ceil(CUBE.1));
-    // SAFETY: words and rows of the target are compared with those it has, and a row of the block has words beyond those.
-    unsafe {
-        slopes::launch_unchecked::<R>(
-            client,
-            CubeCount::Static(x, y, 1),
-            CubeDim::new_2d(CUBE.0, CUBE.1),
-            ArrayArg::from_raw_parts(block.samples.handle(), block.samples.words()),
-            ArrayArg::from_raw_parts(target.output.handle(), target.output.words()),
-            block.pitch,
-            target.words,
-            target.rows,
-            target.offset,
-            target.pitch,
-            component,
-            block.bits,
-        );
-    }
 }
 
 #[cube(launch_unchecked)]

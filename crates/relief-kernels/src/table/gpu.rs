@@ -3,8 +3,8 @@
 //! A table of 256 entries is kept in shared memory, four entries a word as it lies in memory: filling it is
 //! one load for each of 64 units; a unit (thread) looks up the 16 samples of a vector of words. Copies of the
 //! table for every lane would keep lanes from waiting for each other's banks, but filling them takes longer
-//! than waiting. Of few samples the table is read from where it lies. A table of 65 536 entries exceeds
-//! shared memory: it is read from where it lies, and stays in the caches.
+//! than waiting. A table of 65 536 entries exceeds shared memory: it is read from where it lies, and stays in
+//! the caches.
 //!
 //! On software Vulkan entries have a word each: no lane waits for another there, and taking one of four out
 //! of a word is work.
@@ -12,7 +12,7 @@
 use cubecl::prelude::*;
 use relief_raster::Depth;
 
-use crate::device::{Buffer, DeviceError, DeviceReport, Gpu, Operand, cube_number, cubes, on_client};
+use crate::device::{Buffer, DeviceError, Gpu, Operand, cube_number, cubes, on_client};
 use crate::policy::{self, Space, Tuning};
 
 /// The layouts of [`map_with`].
@@ -28,16 +28,6 @@ pub const DEFAULT: Tuning = Tuning {
     items: 4,
     vector: 4,
 };
-
-/// The same for a device. Where memory is slow, a unit of bytes takes one vector, not four.
-#[must_use]
-pub fn default(report: &DeviceReport, depth: Depth) -> Tuning {
-    let items = match depth {
-        Depth::Eight if report.has_slow_memory() => 1,
-        _ => DEFAULT.items,
-    };
-    Tuning { items, ..DEFAULT }
-}
 
 /// Cubes that a multiprocessor is to have.
 const CUBES: u32 = 4;
@@ -61,7 +51,7 @@ pub fn map(
     } else {
         "table u16"
     };
-    let tuning = policy::tuning(gpu.report(), kernel, &SPACE, default(gpu.report(), depth));
+    let tuning = policy::tuning(gpu.report(), kernel, &SPACE, DEFAULT);
     map_with(gpu, tuning, depth, table, source, out, words)
 }
 
@@ -95,54 +85,30 @@ pub fn map_with(
     };
     // A short array has few cubes, which are to leave no multiprocessor idle.
     let least = tuning.units * CUBES * gpu.multiprocessors();
-    let vector = match depth {
-        // Units wait for entries in memory, so many units are better than wide ones.
-        Depth::Sixteen if !gpu.report().software && padded / tuning.vector < least => 1,
-        _ => tuning.vector,
-    };
-    let vectors = padded / vector;
+    let vectors = padded / tuning.vector;
     let enough = (vectors / least).max(1);
     let tuning = Tuning {
         items: tuning.items.min(1 << enough.ilog2()),
-        vector,
         ..tuning
     };
     let grid = cubes(gpu, vectors.div_ceil(tuning.units * tuning.items));
-    let place = match gpu.report().software {
-        true => Place::Shared,
-        false if padded <= FEW => Place::Memory,
-        false => Place::Packed,
-    };
+    // An entry a word.
+    let spread = gpu.report().software;
     let memory = [
         Operand::read("the table", table),
         Operand::read_elementwise("the source", source),
         Operand::write("the result", out),
     ];
-    gpu.launch("table", &(tuning, depth, place), &memory, || {
-        on_client!(gpu, client => map_on(client, tuning, (depth, place), [table, source, out], vectors, grid.clone()))
+    gpu.launch("table", &(tuning, depth, spread), &memory, || {
+        on_client!(gpu, client => map_on(client, tuning, (depth, spread), [table, source, out], vectors, grid.clone()))
     })
-}
-
-/// Words of samples up to which a table of 256 entries is read from where it lies: filling shared memory
-/// would not pay.
-const FEW: u32 = 1 << 18;
-
-/// Where a table of 256 entries is looked up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Place {
-    /// Where it lies.
-    Memory,
-    /// In shared memory, an entry a word.
-    Shared,
-    /// In shared memory, four entries a word.
-    Packed,
 }
 
 #[allow(unsafe_code)]
 fn map_on<R: Runtime>(
     client: &ComputeClient<R>,
     tuning: Tuning,
-    (depth, place): (Depth, Place),
+    (depth, spread): (Depth, bool),
     [table, source, out]: [&Buffer; 3],
     vectors: u32,
     grid: CubeCount,
@@ -151,14 +117,14 @@ fn map_on<R: Runtime>(
     // SAFETY: places are compared with `vectors`, and both buffers hold as many; a sample is less than the number of
     // the table's entries, which was checked.
     unsafe {
-        let table = ArrayArg::from_raw_parts(table.handle(), table.words());
-        let source = ArrayArg::from_raw_parts(source.handle(), source.words() / width);
-        let out = ArrayArg::from_raw_parts(out.handle(), out.words() / width);
+        let table = table.array(1);
+        let source = source.array(width);
+        let out = out.array(width);
         let (units, items) = (tuning.units, tuning.items);
         let dim = CubeDim::new_1d(units);
         match depth {
             Depth::Eight => map_bytes::launch_unchecked::<R>(
-                client, grid, dim, width, table, source, out, vectors, units, items, width, place,
+                client, grid, dim, width, table, source, out, vectors, units, items, width, spread,
             ),
             Depth::Sixteen => map_halves::launch_unchecked::<R>(
                 client, grid, dim, width, table, source, out, vectors, units, items, width,
@@ -176,22 +142,20 @@ fn map_bytes<N: Size>(
     #[comptime] units: u32,
     #[comptime] items: u32,
     #[comptime] width: usize,
-    #[comptime] place: Place,
+    #[comptime] spread: bool,
 ) {
-    let words = comptime!(if place == Place::Shared { 256u32 } else { 64u32 });
+    let words = comptime!(if spread { 256u32 } else { 64u32 });
     let mut entries = SharedMemory::<u32>::new(comptime!(words as usize));
-    if comptime!(place != Place::Memory) {
-        let mut word = UNIT_POS_X;
-        while word < words {
-            if comptime!(place == Place::Packed) {
-                entries[word as usize] = table[word as usize];
-            } else {
-                entries[word as usize] = (table[(word >> 2u32) as usize] >> ((word & 3u32) * 8u32)) & 255u32;
-            }
-            word += units;
-        }
-        sync_cube();
+    let mut word = UNIT_POS_X;
+    while word < words {
+        entries[word as usize] = if comptime!(spread) {
+            (table[(word >> 2u32) as usize] >> ((word & 3u32) * 8u32)) & 255u32
+        } else {
+            table[word as usize]
+        };
+        word += units;
     }
+    sync_cube();
     let first = cube_number() * comptime!(units * items) + UNIT_POS_X;
     #[unroll]
     for k in 0..items {
@@ -205,12 +169,10 @@ fn map_bytes<N: Size>(
                 #[unroll]
                 for k in 0..4u32 {
                     let sample = (samples[j] >> comptime!(8 * k)) & 255u32;
-                    let entry = if comptime!(place == Place::Shared) {
+                    let entry = if comptime!(spread) {
                         entries[sample as usize]
-                    } else if comptime!(place == Place::Packed) {
-                        (entries[(sample >> 2u32) as usize] >> ((sample & 3u32) * 8u32)) & 255u32
                     } else {
-                        (table[(sample >> 2u32) as usize] >> ((sample & 3u32) * 8u32)) & 255u32
+                        (entries[(sample >> 2u32) as usize] >> ((sample & 3u32) * 8u32)) & 255u32
                     };
                     word |= entry << comptime!(8 * k);
                 }

@@ -47,6 +47,7 @@ const MOST_ROWS: u32 = 64;
 ///
 /// # Errors
 /// Where the device fails.
+#[allow(unsafe_code)]
 pub(crate) fn mean(
     gpu: &Gpu,
     block: &Block,
@@ -60,7 +61,31 @@ pub(crate) fn mean(
         "mean: down",
         &bits,
         &[block.operand(), Operand::write("sums of columns", sums)],
-        || on_client!(gpu, client => down_on(client, block, sums, radius, target.rows)),
+        || {
+            on_client!(gpu, client => {
+                let (vectors, side) = (vectors(block), 2 * radius + 1);
+                let run = side.clamp(ROWS, MOST_ROWS);
+                let (x, y) = (vectors.div_ceil(CUBE.0), target.rows.div_ceil(run).div_ceil(CUBE.1));
+                // SAFETY: vectors are compared with those of a row, and rows of results with those that there is memory for; the block has 2R rows
+                // more.
+                unsafe {
+                    down::launch_unchecked(
+                        client,
+                        CubeCount::Static(x, y, 1),
+                        CubeDim::new_2d(CUBE.0, CUBE.1),
+                        4,
+                        block.samples.array(1),
+                        sums.array(4),
+                        block.pitch,
+                        vectors,
+                        target.rows,
+                        side,
+                        run,
+                        block.bits,
+                    );
+                }
+            })
+        },
     )?;
     gpu.launch(
         "mean: across",
@@ -75,7 +100,43 @@ pub(crate) fn mean(
             block.operand(),
             target.operand(),
         ],
-        || on_client!(gpu, client => across_on(client, block, sums, radius, threshold, target)),
+        || {
+            on_client!(gpu, client => {
+                let bits = block.bits;
+                let quads = (target.words * per_word(bits)).div_ceil(4);
+                let (x, y) = (quads.div_ceil(RUN).div_ceil(CUBE.0), target.rows.div_ceil(CUBE.1));
+                let side = 2 * radius + 1;
+                // SAFETY: vectors and rows of results are compared with those of the target, whose rows have whole vectors of four words; a row of sums
+                // has more than two vectors beyond those that the windows of the last results need.
+                unsafe {
+                    across::launch_unchecked(
+                        client,
+                        CubeCount::Static(x, y, 1),
+                        CubeDim::new_2d(CUBE.0, CUBE.1),
+                        4,
+                        sums.array(4),
+                        block.samples.array(1),
+                        target.output.array(1),
+                        vectors(block),
+                        block.pitch,
+                        radius,
+                        // An offset is at least −65 535.
+                        BIAS.wrapping_add_signed(threshold.unwrap_or(0)),
+                        quads,
+                        target.rows,
+                        target.offset,
+                        target.pitch,
+                        side / 4,
+                        side * side,
+                        reciprocal(side * side),
+                        first_entering(radius),
+                        is_wide(radius, bits),
+                        threshold.is_some(),
+                        bits,
+                    );
+                }
+            })
+        },
     )
 }
 
@@ -83,12 +144,40 @@ pub(crate) fn mean(
 ///
 /// # Errors
 /// Where the device fails.
+#[allow(unsafe_code)]
 pub(crate) fn near(gpu: &Gpu, block: &Block, radius: u32, target: &Target<'_>) -> Result<(), DeviceError> {
+    let bits = block.bits;
     gpu.launch(
         "mean: near",
-        &(block.bits, radius),
+        &(bits, radius),
         &[block.operand(), target.operand()],
-        || on_client!(gpu, client => near_on(client, block, radius, target)),
+        || {
+            on_client!(gpu, client => {
+                let quads = (target.words * per_word(bits)).div_ceil(4);
+                let (x, y) = (quads.div_ceil(CUBE.0), target.rows.div_ceil(NEAR_ROWS).div_ceil(CUBE.1));
+                let count = (2 * radius + 1).pow(2);
+                // SAFETY: fours and rows of results are compared with those of the target, whose rows have whole vectors of four words; the block
+                // has 2R rows more, and its rows more words beyond the last sample than four windows side by side need.
+                unsafe {
+                    near_rows::launch_unchecked(
+                        client,
+                        CubeCount::Static(x, y, 1),
+                        CubeDim::new_2d(CUBE.0, CUBE.1),
+                        block.samples.array(1),
+                        target.output.array(1),
+                        block.pitch,
+                        quads,
+                        target.rows,
+                        target.offset,
+                        target.pitch,
+                        count,
+                        reciprocal(count),
+                        radius,
+                        bits,
+                    );
+                }
+            })
+        },
     )
 }
 
@@ -106,105 +195,6 @@ fn is_wide(radius: u32, bits: u32) -> bool {
 /// Vectors of a row of sums.
 const fn vectors(block: &Block) -> u32 {
     block.pitch * per_word(block.bits) / 4
-}
-
-#[allow(unsafe_code)]
-fn near_on<R: Runtime>(client: &ComputeClient<R>, block: &Block, radius: u32, target: &Target<'_>) {
-    let bits = block.bits;
-    let quads = (target.words * per_word(bits)).div_ceil(4);
-    let count = (2 * radius + 1).pow(2);
-    let (x, y) = (
-        quads.div_ceil(CUBE.0),
-        target.rows.div_ceil(NEAR_ROWS).div_ceil(CUBE.1),
-    );
-    // SAFETY: fours and rows of results are compared with those of the target, whose rows have whole vectors of four words; the block has 2R rows
-    // more, and its rows more words beyond the last sample than four windows side by side need.
-    unsafe {
-        near_rows::launch_unchecked::<R>(
-            client,
-            CubeCount::Static(x, y, 1),
-            CubeDim::new_2d(CUBE.0, CUBE.1),
-            ArrayArg::from_raw_parts(block.samples.handle(), block.samples.words()),
-            ArrayArg::from_raw_parts(target.output.handle(), target.output.words()),
-            block.pitch,
-            quads,
-            target.rows,
-            target.offset,
-            target.pitch,
-            count,
-            reciprocal(count),
-            radius,
-            bits,
-        );
-    }
-}
-
-#[allow(unsafe_code)]
-fn down_on<R: Runtime>(client: &ComputeClient<R>, block: &Block, sums: &Buffer, radius: u32, rows: u32) {
-    let (vectors, side) = (vectors(block), 2 * radius + 1);
-    let run = side.clamp(ROWS, MOST_ROWS);
-    let (x, y) = (vectors.div_ceil(CUBE.0), rows.div_ceil(run).div_ceil(CUBE.1));
-    // SAFETY: vectors are compared with those of a row, and rows of results with those that there is memory for; the block has 2R rows more.
-    unsafe {
-        down::launch_unchecked::<R>(
-            client,
-            CubeCount::Static(x, y, 1),
-            CubeDim::new_2d(CUBE.0, CUBE.1),
-            4,
-            ArrayArg::from_raw_parts(block.samples.handle(), block.samples.words()),
-            ArrayArg::from_raw_parts(sums.handle(), sums.words() / 4),
-            block.pitch,
-            vectors,
-            rows,
-            side,
-            run,
-            block.bits,
-        );
-    }
-}
-
-#[allow(unsafe_code)]
-fn across_on<R: Runtime>(
-    client: &ComputeClient<R>,
-    block: &Block,
-    sums: &Buffer,
-    radius: u32,
-    threshold: Option<i32>,
-    target: &Target<'_>,
-) {
-    let bits = block.bits;
-    let quads = (target.words * per_word(bits)).div_ceil(4);
-    let (x, y) = (quads.div_ceil(RUN).div_ceil(CUBE.0), target.rows.div_ceil(CUBE.1));
-    let side = 2 * radius + 1;
-    // SAFETY: vectors and rows of results are compared with those of the target, whose rows have whole vectors of four words; a row of sums
-    // has more than two vectors beyond those that the windows of the last results need.
-    unsafe {
-        across::launch_unchecked::<R>(
-            client,
-            CubeCount::Static(x, y, 1),
-            CubeDim::new_2d(CUBE.0, CUBE.1),
-            4,
-            ArrayArg::from_raw_parts(sums.handle(), sums.words() / 4),
-            ArrayArg::from_raw_parts(block.samples.handle(), block.samples.words()),
-            ArrayArg::from_raw_parts(target.output.handle(), target.output.words()),
-            vectors(block),
-            block.pitch,
-            radius,
-            // An offset is at least −65 535.
-            BIAS.wrapping_add_signed(threshold.unwrap_or(0)),
-            quads,
-            target.rows,
-            target.offset,
-            target.pitch,
-            side / 4,
-            side * side,
-            reciprocal(side * side),
-            first_entering(radius),
-            is_wide(radius, bits),
-            threshold.is_some(),
-            bits,
-        );
-    }
 }
 
 /// The means of four windows beside each other in each of some rows.

@@ -141,27 +141,22 @@ const ITEMS: u32 = 8;
 fn read(gpu: &Gpu, from: &Buffer, to: &Buffer) -> Result<(), DeviceError> {
     let count = from.words() as u32 / 4;
     let grid = cubes(gpu, count.div_ceil(UNITS * ITEMS));
-    gpu.launch(
-        "read",
-        &(),
-        &[Operand::write("the output", to)],
-        || on_client!(gpu, client => read_on(client, from, to, count, grid.clone())),
-    )
-}
-
-fn read_on<R: Runtime>(client: &ComputeClient<R>, from: &Buffer, to: &Buffer, count: u32, grid: CubeCount) {
-    // SAFETY: places are compared with `count`; the target has a word.
-    unsafe {
-        read_vectors::launch_unchecked::<R>(
-            client,
-            grid,
-            CubeDim::new_1d(UNITS),
-            4,
-            ArrayArg::from_raw_parts(from.handle(), from.words() / 4),
-            ArrayArg::from_raw_parts(to.handle(), to.words()),
-            count,
-        );
-    }
+    gpu.launch("read", &(), &[Operand::write("the output", to)], || {
+        on_client!(gpu, client => {
+            // SAFETY: places are compared with `count`; the target has a word.
+            unsafe {
+                read_vectors::launch_unchecked(
+                    client,
+                    grid.clone(),
+                    CubeDim::new_1d(UNITS),
+                    4,
+                    from.array(4),
+                    to.array(1),
+                    count,
+                );
+            }
+        })
+    })
 }
 
 #[cube(launch_unchecked)]
@@ -199,7 +194,22 @@ fn rate(
             "operations",
             &operation,
             &[Operand::write("the output", output)],
-            || on_client!(gpu, client => operate_on(client, operation, rounds, output, grid.clone())),
+            || {
+                on_client!(gpu, client => {
+                    // SAFETY: one word is written; every loop ends.
+                    unsafe {
+                        operate::launch_unchecked(
+                            client,
+                            grid.clone(),
+                            CubeDim::new_1d(UNITS),
+                            output.array(1),
+                            rounds,
+                            3,
+                            operation,
+                        );
+                    }
+                })
+            },
         )?;
         Ok(())
     };
@@ -207,27 +217,6 @@ fn rate(
     let operations = f64::from(count) * f64::from(UNITS) * f64::from(CHAINS) * f64::from(rounds) * 4.0;
     let rate = best(1, sampling, call, |calls, call| steadily(gpu, calls, call));
     Ok(rate.map(|rate| rate * operations))
-}
-
-fn operate_on<R: Runtime>(
-    client: &ComputeClient<R>,
-    operation: Operation,
-    rounds: u32,
-    output: &Buffer,
-    grid: CubeCount,
-) {
-    // SAFETY: one word is written; every loop ends.
-    unsafe {
-        operate::launch_unchecked::<R>(
-            client,
-            grid,
-            CubeDim::new_1d(UNITS),
-            ArrayArg::from_raw_parts(output.handle(), output.words()),
-            rounds,
-            3,
-            operation,
-        );
-    }
 }
 
 #[cube(launch_unchecked)]
@@ -345,7 +334,7 @@ fn transfer(name: &str, rate: Option<f64>, bytes: usize) -> Transfer {
 /// By the driver, without the runtime.
 #[cfg(feature = "cuda")]
 fn driver(gpu: &Gpu, sampling: &Sampling, bytes: usize) -> Vec<Transfer> {
-    use relief_kernels::device::driver::{Copies, Way};
+    use crate::driver::{Copies, Way};
 
     let DeviceId::Cuda(ordinal) = gpu.id() else {
         return unknown("the Vulkan runtime does not let a caller choose the memory");
@@ -369,8 +358,8 @@ fn driver(gpu: &Gpu, sampling: &Sampling, bytes: usize) -> Vec<Transfer> {
 /// used at once.
 #[cfg(feature = "cuda")]
 pub(super) struct Beside {
-    copies: relief_kernels::device::driver::Copies,
-    way: relief_kernels::device::driver::Way,
+    copies: crate::driver::Copies,
+    way: crate::driver::Way,
     operation: Operation,
     /// Each way.
     bytes: usize,
@@ -380,7 +369,7 @@ pub(super) struct Beside {
 impl Beside {
     /// Of a way that such operations take, by copies of so many bytes. Nothing where they take none, and where the driver has not the memory.
     pub(super) fn of(gpu: &Gpu, operation: Operation, bytes: usize) -> Option<Self> {
-        use relief_kernels::device::driver::{Copies, Way};
+        use crate::driver::{Copies, Way};
 
         let way = match operation {
             Operation::BusByte => Way::PinnedBoth,

@@ -68,7 +68,7 @@ fn launch<E: Float, R: Runtime>(client: &ComputeClient<R>, output: &Buffer, grid
             client,
             grid,
             CubeDim::new_1d(32 * PLANES),
-            ArrayArg::from_raw_parts(output.handle(), output.words()),
+            output.array(1),
             ROUNDS,
             3,
         );

@@ -299,7 +299,6 @@ mod gpu {
                 },
             )
             .tuned("copy", production::SPACE, production::DEFAULT)
-            .tuned_by(|p, device| ("copy", production::SPACE, production::default(device, p.words)))
             .untuned_on_software(),
             Variant::gpu(
                 "production",
@@ -361,7 +360,25 @@ mod gpu {
             "copy ladder",
             &(shape, vector),
             &[Operand::write("the output", &call.outputs[0])],
-            || on_client!(call.gpu, client => launch_on(client, call, shape, vector, count, grid.clone())),
+            || {
+                on_client!(call.gpu, client => {
+                    let (from, to) = (&call.inputs[0], &call.outputs[0]);
+                    let width = vector as usize;
+                    // SAFETY: places are compared with `count`, and both buffers hold as many vectors.
+                    unsafe {
+                        copy_walked::launch_unchecked(
+                            client,
+                            grid.clone(),
+                            CubeDim::new_1d(shape.units),
+                            width,
+                            from.array(width),
+                            to.array(width),
+                            count,
+                            shape,
+                        );
+                    }
+                })
+            },
         )?;
         Ok(())
     }
@@ -373,31 +390,6 @@ mod gpu {
         units: u32,
         lanes: u32,
         cubes: u32,
-    }
-
-    fn launch_on<R: Runtime>(
-        client: &ComputeClient<R>,
-        call: &OnGpu<'_>,
-        shape: Shape,
-        vector: u32,
-        count: u32,
-        grid: CubeCount,
-    ) {
-        let (from, to) = (&call.inputs[0], &call.outputs[0]);
-        let width = vector as usize;
-        // SAFETY: places are compared with `count`, and both buffers hold as many vectors.
-        unsafe {
-            copy_walked::launch_unchecked::<R>(
-                client,
-                grid,
-                CubeDim::new_1d(shape.units),
-                width,
-                ArrayArg::from_raw_parts(from.handle(), from.words() / width),
-                ArrayArg::from_raw_parts(to.handle(), to.words() / width),
-                count,
-                shape,
-            );
-        }
     }
 
     #[cube(launch_unchecked)]

@@ -7,14 +7,12 @@ use relief_lab::{Ceilings, Machine, Plan, Row, Verdict, families, measure};
 const NOT_EVERYWHERE: [&str; 3] = ["matmul/bf16", "matmul/f16", "overlap/chunk"];
 
 /// Ladders that ask a question instead of offering a choice, on processors and devices, or on devices alone.
-const WITHOUT_PRODUCTION: [&str; 25] = [
+const WITHOUT_PRODUCTION: [&str; 23] = [
     "map/offset",
     "map/stride",
     "map/gray-float",
     "lattice/stores",
     "banks",
-    "select/phases",
-    "select/phases-sizes",
     "votes/block",
     "votes/ballot",
     "votes/elect",

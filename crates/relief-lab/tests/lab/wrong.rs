@@ -269,7 +269,7 @@ mod oversized {
                 client,
                 CubeCount::Static(1, 1, 1),
                 CubeDim::new_1d(1),
-                ArrayArg::from_raw_parts(out.handle(), out.words()),
+                out.array(1),
             );
         }
     }

@@ -21,8 +21,8 @@ use std::fmt;
 use cubecl::prelude::*;
 
 use crate::element::Element;
+use crate::look_back::zero;
 use crate::pieces::Pieces;
-use crate::scan::gpu::look_back::zero;
 use relief_kernels::device::{Buffer, DeviceError, Gpu, Operand, cubes, on_client};
 use relief_kernels::policy::{self, Space, Tuning};
 
@@ -469,9 +469,9 @@ impl Launch<'_> {
                 cubes(gpu, rows * self.shape.slices()),
                 CubeDim::new_1d(units),
                 4,
-                ArrayArg::from_raw_parts(self.from.handle(), self.from.words() / 4),
-                ArrayArg::from_raw_parts(self.scratch.handle(), self.scratch.words()),
-                ArrayArg::from_raw_parts(self.scratch.handle(), self.scratch.words()),
+                self.from.array(4),
+                self.scratch.array(1),
+                self.scratch.array(1),
                 vectors as u32,
                 (self.len % u64::from(128 / bits)) as u32,
                 rows,
@@ -490,8 +490,8 @@ impl Launch<'_> {
                 client,
                 CubeCount::Static((1 << bits) / BINS, 1, 1),
                 CubeDim::new_1d(UNITS),
-                ArrayArg::from_raw_parts(self.scratch.handle(), self.scratch.words()),
-                ArrayArg::from_raw_parts(self.counts.handle(), self.counts.words()),
+                self.scratch.array(1),
+                self.counts.array(1),
                 rows + u32::from(self.shape.fields > 1),
                 u32::from(self.first),
                 1 << bits,
@@ -517,8 +517,8 @@ impl Launch<'_> {
                 cubes(gpu, (vectors as u32 + 1).div_ceil(units * items)),
                 CubeDim::new_1d(units),
                 4,
-                ArrayArg::from_raw_parts(self.from.handle(), self.from.words() / 4),
-                ArrayArg::from_raw_parts(self.counts.handle(), self.counts.words()),
+                self.from.array(4),
+                self.counts.array(1),
                 vectors as u32,
                 (self.len % u64::from(128 / bits)) as u32,
                 self.shape,

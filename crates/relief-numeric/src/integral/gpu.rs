@@ -19,8 +19,8 @@ use cubecl::prelude::*;
 
 use super::Sums;
 use crate::element::Element;
+use crate::look_back::lanes;
 use crate::scan::Kind;
-use crate::scan::gpu::lanes;
 use crate::scan::gpu::tiles::Plan as ScanPlan;
 use crate::transpose::gpu::Matrix;
 use relief_kernels::device::{Buffer, DeviceError, Gpu, Operand, cubes, on_client};
@@ -168,7 +168,7 @@ fn run(
     if width == 0 || height == 0 {
         return Ok(());
     }
-    let plan = Plan::new(sums, tuning, lanes(gpu));
+    let plan = Plan::new(sums, tuning, lanes(gpu.report()));
     let mut launch = Launch::new(gpu, plan, (width, height), from, to, scratch)?;
     launch.row = above;
     let picture = Operand::read("the picture", from.buffer);
@@ -266,8 +266,8 @@ impl<'a> Launch<'a> {
                 client,
                 cubes(gpu, (columns * self.bands).div_ceil(carries::LIFT)),
                 CubeDim::new_1d(carries::LIFT),
-                ArrayArg::from_raw_parts(self.above.handle(), self.above.words()),
-                ArrayArg::from_raw_parts(row.buffer.handle(), row.buffer.words()),
+                self.above.array(1),
+                row.buffer.array(1),
                 row.start as u32,
                 self.size.0.next_multiple_of(4),
                 columns,
@@ -295,9 +295,9 @@ impl<'a> Launch<'a> {
                 CubeDim::new_1d(self.plan.units),
                 words,
                 4,
-                ArrayArg::from_raw_parts(self.from.buffer.handle(), self.from.buffer.words() / words),
-                ArrayArg::from_raw_parts(self.down.handle(), self.down.words() / 4),
-                ArrayArg::from_raw_parts(self.left.handle(), self.left.words()),
+                self.from.buffer.array(words),
+                self.down.array(4),
+                self.left.array(1),
                 self.size.0,
                 self.size.1,
                 self.from.pitch / words as u32,
@@ -323,7 +323,7 @@ impl<'a> Launch<'a> {
                 client,
                 cubes(gpu, columns.div_ceil(carries::COLUMNS)),
                 CubeDim::new_1d(carries::COLUMNS * carries::PARTS),
-                ArrayArg::from_raw_parts(words.handle(), words.words()),
+                words.array(1),
                 columns,
                 rows,
                 self.plan.float(),
@@ -348,7 +348,7 @@ impl<'a> Launch<'a> {
             },
             vector: 4,
         };
-        let scan = ScanPlan::new(tuning, element, Kind::Inclusive, self.plan.lanes, false);
+        let scan = ScanPlan::new(tuning, element, Kind::Inclusive, self.plan.lanes);
         // SAFETY: vectors are compared with those of a row and rows with the bands, of which both parts hold as many.
         unsafe {
             add_across::launch_unchecked::<R>(
@@ -356,8 +356,8 @@ impl<'a> Launch<'a> {
                 cubes(gpu, self.bands),
                 CubeDim::new_1d(scan.units),
                 4,
-                ArrayArg::from_raw_parts(self.down.handle(), self.down.words() / 4),
-                ArrayArg::from_raw_parts(self.above.handle(), self.above.words() / 4),
+                self.down.array(4),
+                self.above.array(4),
                 vectors,
                 self.bands,
                 self.plan.sums == Sums::Long,
@@ -377,10 +377,10 @@ impl<'a> Launch<'a> {
                 CubeDim::new_1d(self.plan.units),
                 words,
                 4,
-                ArrayArg::from_raw_parts(self.from.buffer.handle(), self.from.buffer.words() / words),
-                ArrayArg::from_raw_parts(self.above.handle(), self.above.words() / 4),
-                ArrayArg::from_raw_parts(self.left.handle(), self.left.words()),
-                ArrayArg::from_raw_parts(self.to.buffer.handle(), self.to.buffer.words() / 4),
+                self.from.buffer.array(words),
+                self.above.array(4),
+                self.left.array(1),
+                self.to.buffer.array(4),
                 self.size.0,
                 self.size.1,
                 self.from.pitch / words as u32,

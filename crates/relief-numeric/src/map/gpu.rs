@@ -1,23 +1,19 @@
 //! Maps on a device: a unit (thread) loads its vectors before it stores one, as copies do.
 //!
-//! Memory is fastest with enough bytes in flight to cover its latency, and no more. Sums, which load two
-//! terms, have cubes (blocks) of a size that leaves just that many on a multiprocessor. With one term all
-//! resident units together have less in flight than memory needs: there cubes are small, so that all of these
-//! units find a place.
+//! Cubes (blocks) are small, so that all units that a multiprocessor holds find a place: together they have about as
+//! many bytes in flight as cover the latency of memory.
 //!
 //! A unit that makes gray takes three vectors of four words, 16 colours, and stores one: its loads are 48
 //! bytes from its neighbour's, and what a load leaves of a line the next two find in the nearest cache.
 
 use cubecl::prelude::*;
 
-use relief_kernels::device::{
-    Backend, Buffer, DeviceError, DeviceReport, Gpu, Operand, cube_number, cubes, on_client,
-};
+use relief_kernels::device::{Buffer, DeviceError, Gpu, Operand, cube_number, cubes, on_client};
 use relief_kernels::policy::{self, Space, Tuning};
 
 /// The layouts of [`add_with`] and [`scale_with`].
 pub const SPACE: Space = Space {
-    units: &[64, 128, 256, 512, 736, 1024],
+    units: &[64, 128, 256, 512, 1024],
     items: &[1, 2, 4],
     vectors: &[1, 2, 4],
 };
@@ -36,22 +32,6 @@ pub const DEFAULT: Tuning = Tuning {
     vector: 4,
 };
 
-/// That of sums on CUDA: two of these cubes fit a multiprocessor, see above.
-const ADD_ON_CUDA: Tuning = Tuning {
-    units: 736,
-    items: 1,
-    vector: 4,
-};
-
-/// The layout of sums on a device where no other was found.
-#[must_use]
-pub fn add_default(report: &DeviceReport) -> Tuning {
-    match report.backend() {
-        Some(Backend::Cuda) => ADD_ON_CUDA,
-        _ => DEFAULT,
-    }
-}
-
 /// What is compiled into the kernel of a map of f32.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Map {
@@ -65,7 +45,7 @@ enum Map {
 /// Where the device fails, where a buffer does not hold `count` rounded up to a multiple of 4, and where `out` shares words with
 /// a term but does not begin at the same one.
 pub fn add(gpu: &Gpu, a: &Buffer, b: &Buffer, out: &Buffer, count: usize) -> Result<(), DeviceError> {
-    let tuning = policy::tuning(gpu.report(), "map add", &SPACE, add_default(gpu.report()));
+    let tuning = policy::tuning(gpu.report(), "map add", &SPACE, DEFAULT);
     add_with(gpu, tuning, a, b, out, count)
 }
 
@@ -170,9 +150,9 @@ fn map_on<R: Runtime>(
             grid,
             CubeDim::new_1d(tuning.units),
             width,
-            ArrayArg::from_raw_parts(a.handle(), a.words() / width),
-            ArrayArg::from_raw_parts(b.handle(), b.words() / width),
-            ArrayArg::from_raw_parts(out.handle(), out.words() / width),
+            a.array(width),
+            b.array(width),
+            out.array(width),
             factor,
             vectors,
             tuning.units,
@@ -294,8 +274,8 @@ fn gray_on<R: Runtime>(
             grid,
             CubeDim::new_1d(tuning.units),
             4,
-            ArrayArg::from_raw_parts(rgb.handle(), rgb.words() / 4),
-            ArrayArg::from_raw_parts(out.handle(), out.words() / 4),
+            rgb.array(4),
+            out.array(4),
             vectors,
             (rgb.words() / 4) as u32 - 1,
             tuning.units,

@@ -39,7 +39,7 @@ pub const DEFAULT: Tuning = Tuning {
 };
 
 /// Layouts with smaller tiles, for results that too few cubes compute otherwise.
-const SMALLER: [Tuning; 3] = [
+const SMALLER: [Tuning; 2] = [
     Tuning {
         units: 128,
         items: 64,
@@ -49,12 +49,6 @@ const SMALLER: [Tuning; 3] = [
         units: 64,
         items: 64,
         vector: 8,
-    },
-    // Not a smaller tile, but more units for it.
-    Tuning {
-        units: 128,
-        items: 32,
-        vector: 16,
     },
 ];
 
@@ -65,7 +59,7 @@ const STRAIGHT: Tuning = Tuning {
 };
 
 /// [`SMALLER`] there: 1 024³ takes three quarters of the time by the first.
-const SMALLER_STRAIGHT: [Tuning; 3] = [
+const SMALLER_STRAIGHT: [Tuning; 2] = [
     Tuning {
         units: 128,
         items: 64,
@@ -76,7 +70,6 @@ const SMALLER_STRAIGHT: [Tuning; 3] = [
         items: 64,
         vector: 16,
     },
-    SMALLER[2],
 ];
 
 /// What the kernel is called in policy files.
@@ -234,9 +227,9 @@ impl Launch<'_> {
                 cubes(gpu, self.count),
                 CubeDim::new_1d(tile.units),
                 4,
-                ArrayArg::from_raw_parts(left.buffer.handle(), left.buffer.words() / 4),
-                ArrayArg::from_raw_parts(right.buffer.handle(), right.buffer.words() / 4),
-                ArrayArg::from_raw_parts(result.buffer.handle(), result.buffer.words() / 4),
+                left.buffer.array(4),
+                right.buffer.array(4),
+                result.buffer.array(4),
                 self.shape.rows,
                 self.shape.inner,
                 self.shape.columns.div_ceil(4),
@@ -260,9 +253,9 @@ impl Launch<'_> {
                 cubes(gpu, self.count),
                 CubeDim::new_1d(tile.units),
                 4,
-                ArrayArg::from_raw_parts(left.buffer.handle(), left.buffer.words()),
-                ArrayArg::from_raw_parts(right.buffer.handle(), right.buffer.words() / 4),
-                ArrayArg::from_raw_parts(result.buffer.handle(), result.buffer.words() / 4),
+                left.buffer.array(1),
+                right.buffer.array(4),
+                result.buffer.array(4),
                 self.shape.rows,
                 self.shape.inner,
                 self.shape.columns.div_ceil(4),
@@ -390,7 +383,7 @@ impl Launch<'_> {
                 2,
                 of(rows, inner, self.left, halves::ROWS),
                 of(inner, columns, self.right, halves::SLICE),
-                ArrayArg::from_raw_parts(result.buffer.handle(), result.buffer.words() / 2),
+                result.buffer.array(2),
                 rows,
                 inner,
                 columns,

@@ -53,8 +53,8 @@ const SIGNED: Layout = Layout {
 const SIGNED_HELD: Layout = Layout {
     units: 128,
     rows: 8,
-    depth: 16,
-    arrival: Arrival::First,
+    depth: 8,
+    arrival: Arrival::Held,
 };
 
 /// How a product is dealt to the units of a device.
@@ -592,9 +592,9 @@ impl Launch<'_> {
                 client,
                 CubeCount::Static(inner / SIDE, rows / SIDE, 1),
                 CubeDim::new_2d(SIDE, ROWS),
-                array(self.a.buffer, 1),
-                array(self.left, 1),
-                array(self.found, 1),
+                self.a.buffer.array(1),
+                self.left.array(1),
+                self.found.array(1),
                 self.size.inner,
                 self.size.rows,
                 self.a.pitch,
@@ -614,9 +614,9 @@ impl Launch<'_> {
                 client,
                 CubeCount::Static(columns / SIDE, inner / SIDE, 1),
                 CubeDim::new_2d(SIDE, ROWS),
-                array(self.b.buffer, 1),
-                array(self.right, 1),
-                array(self.found, 1),
+                self.b.buffer.array(1),
+                self.right.array(1),
+                self.found.array(1),
                 self.size.columns,
                 self.size.inner,
                 self.b.pitch,
@@ -647,10 +647,10 @@ impl Launch<'_> {
             1,
         );
         let units = CubeDim::new_1d(shape.all_units());
-        let (left, right, found) = (array(self.left, 4), array(self.right, 4), array(self.found, 1));
+        let (left, right, found) = (self.left.array(4), self.right.array(4), self.found.array(1));
         // What is not read may be anything but the result.
-        let old = array(self.old.map_or(self.left, |old| old.buffer), width);
-        let out = array(self.c.buffer, width);
+        let old = self.old.map_or(self.left, |old| old.buffer).array(width);
+        let out = self.c.buffer.array(width);
         let pitches = (
             self.padded.rows / 4,
             self.padded.columns / 4,
@@ -676,7 +676,7 @@ impl Launch<'_> {
                 found,
                 old,
                 out,
-                array(self.ran, 1),
+                self.ran.array(1),
                 pitches.0,
                 pitches.1,
                 steps,
@@ -688,11 +688,4 @@ impl Launch<'_> {
             );
         }
     }
-}
-
-/// A buffer as vectors of so many words.
-#[allow(unsafe_code)]
-fn array<R: Runtime>(buffer: &Buffer, width: usize) -> ArrayArg<R> {
-    // SAFETY: the length is that of the buffer.
-    unsafe { ArrayArg::from_raw_parts(buffer.handle(), buffer.words() / width) }
 }

@@ -395,9 +395,9 @@ impl Call<'_> {
                 CubeDim::new_1d(plan.units.0 * plan.units.1),
                 4,
                 plan.samples.words(),
-                array(self.from, plan.samples.words()),
-                array(heights, 4),
-                array(self.to, plan.samples.words()),
+                self.from.array(plan.samples.words()),
+                heights.array(4),
+                self.to.array(plan.samples.words()),
                 self.size.width,
                 self.size.height,
                 self.pitch(),
@@ -440,9 +440,9 @@ impl Call<'_> {
                 CubeDim::new_1d(plan.units.0 * plan.units.1),
                 4,
                 plan.samples.words(),
-                array(self.from, plan.samples.words()),
-                array(heights, 1),
-                array(self.to, plan.samples.words()),
+                self.from.array(plan.samples.words()),
+                heights.array(1),
+                self.to.array(plan.samples.words()),
                 self.size.width,
                 self.size.height,
                 self.pitch(),
@@ -456,10 +456,3 @@ impl Call<'_> {
 
 /// Cubes of strips for each multiprocessor.
 const CUBES: u32 = 8;
-
-/// A buffer as vectors of so many words.
-#[allow(unsafe_code)]
-fn array<R: Runtime>(buffer: &Buffer, width: usize) -> ArrayArg<R> {
-    // SAFETY: the length is that of the buffer.
-    unsafe { ArrayArg::from_raw_parts(buffer.handle(), buffer.words() / width) }
-}

@@ -221,13 +221,6 @@ struct Launch<'a> {
     to: &'a Buffer,
 }
 
-/// The vectors of a buffer, as an argument.
-#[allow(unsafe_code)]
-fn vectors<R: Runtime>(buffer: &Buffer) -> ArrayArg<R> {
-    // SAFETY: the buffer has so many whole vectors of four words.
-    unsafe { ArrayArg::from_raw_parts(buffer.handle(), buffer.words() / 4) }
-}
-
 impl Launch<'_> {
     #[allow(unsafe_code)]
     fn pull<R: Runtime>(&self, gpu: &Gpu, client: &ComputeClient<R>, shape: Shape) {
@@ -241,9 +234,9 @@ impl Launch<'_> {
                 cubes(gpu, groups * self.parts),
                 CubeDim::new_1d(shape.units),
                 4,
-                vectors(self.targets.buffer),
-                vectors(self.sources.buffer),
-                vectors(self.to),
+                self.targets.buffer.array(4),
+                self.sources.buffer.array(4),
+                self.to.array(4),
                 targets,
                 sources,
                 sources.div_ceil(self.parts),
@@ -271,8 +264,8 @@ impl Launch<'_> {
                 cubes(gpu, targets.div_ceil(UNITS)),
                 CubeDim::new_1d(UNITS),
                 4,
-                vectors(scratch),
-                vectors(self.to),
+                scratch.array(4),
+                self.to.array(4),
                 targets,
                 self.parts,
                 self.interaction.factor(),
@@ -327,9 +320,9 @@ fn kick_on<R: Runtime>(
             cubes(gpu, (count as u32).div_ceil(UNITS)),
             CubeDim::new_1d(UNITS),
             4,
-            vectors(velocities),
-            vectors(accelerations),
-            vectors(to),
+            velocities.array(4),
+            accelerations.array(4),
+            to.array(4),
             count as u32,
             time,
         );
@@ -380,9 +373,9 @@ fn drift_on<R: Runtime>(
             cubes(gpu, (bodies.count as u32).div_ceil(UNITS)),
             CubeDim::new_1d(UNITS),
             4,
-            vectors(bodies.buffer),
-            vectors(velocities),
-            vectors(to),
+            bodies.buffer.array(4),
+            velocities.array(4),
+            to.array(4),
             bodies.count as u32,
             time,
             interaction.period(),

@@ -16,6 +16,7 @@ use cubecl::prelude::*;
 
 use super::Operation;
 use crate::element::Element;
+use crate::look_back::lanes;
 use crate::pieces::Pieces;
 use relief_kernels::device::{Buffer, DeviceError, Gpu, Operand, cubes, on_client};
 use relief_kernels::policy::{self, Space, Tuning};
@@ -134,7 +135,7 @@ pub fn reduce_with(
     if from.height == 0 {
         return Ok(());
     }
-    let lanes = lanes(gpu);
+    let lanes = lanes(gpu.report());
     let last = size.blocks == 1;
     let target = if last { to } else { scratch };
     let mut plan = Plan::blocks(operation, from.element, tuning, lanes, size.vectors);
@@ -222,7 +223,7 @@ pub fn reduce_pieces(
         )));
     }
     let tuning = policy::tuning(gpu.report(), NAME, &SPACE, DEFAULT);
-    let lanes = lanes(gpu);
+    let lanes = lanes(gpu.report());
     let outputs = [
         Operand::update("scratch memory", scratch),
         Operand::update("the result", to),
@@ -262,14 +263,6 @@ pub fn reduce_pieces(
         ],
         || on_client!(gpu, client => results(gpu, client, plan, (blocks as u32, 1), scratch, to)),
     )
-}
-
-/// Units of a plane where all planes have as many, else 1.
-fn lanes(gpu: &Gpu) -> u32 {
-    match gpu.report().plane {
-        (least, most) if least == most && matches!(most, 4 | 8 | 16 | 32 | 64) => most,
-        _ => 1,
-    }
 }
 
 /// What is known of the rows, in vectors.
@@ -354,8 +347,8 @@ impl Launch<'_> {
                 grid,
                 CubeDim::new_1d(plan.team * plan.teams),
                 4,
-                ArrayArg::from_raw_parts(from.buffer.handle(), from.buffer.words() / 4),
-                ArrayArg::from_raw_parts(self.to.handle(), self.to.words()),
+                from.buffer.array(4),
+                self.to.array(1),
                 size.vectors,
                 size.whole,
                 (from.width % from.element.per_vector()) as u32,
@@ -386,8 +379,8 @@ fn results<R: Runtime>(
             cubes(gpu, rows),
             CubeDim::new_1d(plan.team),
             2,
-            ArrayArg::from_raw_parts(scratch.handle(), scratch.words() / 2),
-            ArrayArg::from_raw_parts(to.handle(), to.words()),
+            scratch.array(2),
+            to.array(1),
             blocks,
             rows,
             plan,

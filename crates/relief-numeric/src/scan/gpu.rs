@@ -1,25 +1,7 @@
 //! Scans on a device, in one pass where cubes (blocks) can wait for each other, else in two.
 //!
-//! **One pass** ([`Route::LookBack`]) after Merrill and Garland, "Single-pass parallel prefix scan with
-//! decoupled look-back" (2016): a cube takes the next tile, scans it, publishes its sum, and adds up what the
-//! tiles before it have published: their sums, as far back as a tile that knows the sum of all before it too.
-//! Numbers are read once.
-//! - A cube that waits needs the cubes of earlier tiles to go on. Tiles are given out by a counter, or by the
-//!   numbers of cubes where these begin in their order, so those cubes have started; that cubes which have
-//!   started all go on is known of some devices ([`forward_progress`]).
-//! - An atomic load is compiled to an addition of 0 on CUDA, which takes its turn in the L2 cache, and all
-//!   cubes that wait ask for the same few lines. So states are read at a glance first, as other memory is:
-//!   what a nearer cache holds may be what was some time ago, but a state that was published stays true. Only
-//!   what is missing is read by atomics.
-//! - Status and sum have to be read together, and atomics promise no order between two words. With atomics of
-//!   64 bits they share one; else each half of the sum has its own status, and a reader waits until both have
-//!   the same, which a tile's two words pass through in the same order.
-//! - Sums of floats are added from the last known sum of all before on, tile by tile, so that the result does
-//!   not depend on how far a cube had to look back.
-//!
-//! With [`Order::Ahead`] cubes go on: they take their next tile and load it before they wait for this one. A
-//! tile that was taken is that of a cube which goes on, as before. It was meant to hide the wait, and lost
-//! (see [`Route::fitting`]).
+//! **One pass** ([`Route::LookBack`]): a cube takes the tile of its own number, scans it, tells its sum, and learns by look-back
+//! what all before it come to. Numbers are read once.
 //!
 //! **Two passes** ([`Route::ReduceThenScan`]): cubes add up their shares; then each adds up the sums of the
 //! shares before its own, and scans its share from there. Numbers are read twice, nobody waits.
@@ -31,17 +13,14 @@ use cubecl::prelude::*;
 
 use super::Kind;
 use crate::element::Element;
+use crate::look_back::{lanes, looks_back, unless_it_looks_back, zero};
 use crate::pieces::Pieces;
-use crate::progress::{forward_progress, unless_promised};
 use crate::transpose::gpu::Matrix;
-use relief_kernels::device::{Buffer, Client, DeviceError, Gpu, Operand, cubes, on_client};
+use relief_kernels::device::{Buffer, DeviceError, DeviceReport, Gpu, Operand, cubes, on_client};
 use relief_kernels::policy::{self, Space, Tuning};
 
-pub(crate) mod look_back;
 pub(crate) mod tiles;
 
-pub use crate::select::gpu::Order;
-use look_back::zero;
 use tiles::{Plan, carry, scan_rows, scan_shares, scan_tiles, sum_shares};
 
 /// The layouts of [`scan_with`]: vectors have 4 sums, and are loaded before the first is used.
@@ -79,52 +58,23 @@ pub const fn name(element: Element) -> &'static str {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Route {
     /// One pass with decoupled look-back.
-    LookBack {
-        /// Which tiles a cube takes; with [`Order::Ahead`] there are as many cubes as the device holds.
-        order: Order,
-        /// Whether states are read as other memory is at first, which is quicker than by an atomic operation and may tell what was some
-        /// time ago; for atomics of 64 bits.
-        glance: bool,
-    },
+    LookBack,
     /// A pass for sums and one for scans.
     ReduceThenScan,
 }
 
 impl Route {
-    /// The one pass where the device promises [`forward_progress`], all its planes have one size and, for
-    /// floats, it has atomics of 64 bits; else the two passes.
-    ///
-    /// On CUDA a cube takes the tile of its own number, as CUB's scans do: cubes begin in the order of their
-    /// numbers there, though no document says so. A glance takes atomic reads off the critical path; loading
-    /// ahead took longer.
+    /// The one pass where the device promises [`forward_progress`](crate::progress::forward_progress) and all its planes have one
+    /// size; else the two passes.
     #[must_use]
-    pub fn fitting(gpu: &Gpu, element: Element) -> Self {
-        if looks_back(gpu) && (element != Element::F32 || look_back::wide(gpu)) {
-            Self::LookBack {
-                order: Order::Position,
-                glance: look_back::wide(gpu),
-            }
+    pub const fn fitting(report: &DeviceReport) -> Self {
+        if looks_back(report) {
+            Self::LookBack
         } else {
             Self::ReduceThenScan
         }
     }
 }
-
-/// Whether tiles can look back: where cubes may wait for others that have started, and planes all have one size.
-fn looks_back(gpu: &Gpu) -> bool {
-    forward_progress(gpu.report()) && lanes(gpu) > 1
-}
-
-/// Units of a plane where all planes have as many, else 1.
-pub(crate) fn lanes(gpu: &Gpu) -> u32 {
-    match gpu.report().plane {
-        (least, most) if least == most && matches!(most, 4 | 8 | 16 | 32 | 64) => most,
-        _ => 1,
-    }
-}
-
-/// Units of the cubes that a multiprocessor holds, with as many registers as these kernels take.
-const CUBES: u32 = 768;
 
 /// The most shares of the two passes.
 const SHARES: u32 = 2_048;
@@ -132,14 +82,14 @@ const SHARES: u32 = 2_048;
 /// Words of scratch memory that a scan of `len` numbers takes, whatever its layout and route.
 #[must_use]
 pub const fn scratch_words(len: u64) -> usize {
-    // Two for each tile of the shortest, and two for the counter; whole vectors.
+    // Two for each tile of the shortest; whole vectors.
     let tiles = len.div_ceil(128 * 4);
     let tiles = if tiles < SHARES as u64 {
         SHARES as u64
     } else {
         tiles
     };
-    ((tiles + 2) * 2).next_multiple_of(4) as usize
+    (tiles * 2).next_multiple_of(4) as usize
 }
 
 /// Scans the first `len` numbers of a buffer; sums are words of `to`, where up to three words more may be written.
@@ -156,7 +106,7 @@ pub fn scan(
     to: &Buffer,
     scratch: &Buffer,
 ) -> Result<(), DeviceError> {
-    let route = Route::fitting(gpu, element);
+    let route = Route::fitting(gpu.report());
     let tuning = policy::tuning(gpu.report(), name(element), &SPACE, default(element));
     scan_with(gpu, tuning, route, kind, element, len, from, to, scratch)
 }
@@ -227,7 +177,7 @@ pub fn scan_pieces(
     if len > 0 {
         gpu.check_memory(&numbers.chain([held]).collect::<Vec<_>>())?;
     }
-    let route = Route::fitting(gpu, element);
+    let route = Route::fitting(gpu.report());
     let tuning = policy::tuning(gpu.report(), name(element), &SPACE, default(element));
     for (piece, sums) in from.of(gpu, element, len)?.zip(to.of(gpu, Element::U32, len)?) {
         let numbers = Numbers {
@@ -287,11 +237,7 @@ impl Numbers<'_> {
                 scratch.words()
             )));
         }
-        let plan = Plan::new(tuning, element, kind, lanes(gpu), look_back::wide(gpu));
-        let mut plan = plan.continuing(before.is_some());
-        if let Route::LookBack { order, glance } = route {
-            plan = plan.looking(order, glance);
-        }
+        let plan = Plan::new(tuning, element, kind, lanes(gpu.report())).continuing(before.is_some());
         let vectors = len.div_ceil(4) as u32;
         let launch = Launch {
             plan,
@@ -306,13 +252,7 @@ impl Numbers<'_> {
         gpu.check_memory(&launch.memory())?;
         match (vectors, route) {
             (0, _) => Ok(()),
-            (_, Route::LookBack { .. }) if !looks_back(gpu) => Err(unless_promised(gpu)
-                .err()
-                .unwrap_or_else(|| gpu.unsupported("a look-back with planes of several sizes"))),
-            (_, Route::LookBack { .. }) if element == Element::F32 && !plan.wide => {
-                Err(gpu.unsupported("a look-back over floats without atomics of 64 bits"))
-            }
-            (_, Route::LookBack { order, .. }) => launch.look_back(gpu, order == Order::Ahead),
+            (_, Route::LookBack) => launch.look_back(gpu),
             (_, Route::ReduceThenScan) => launch.two_passes(gpu),
         }
     }
@@ -320,7 +260,7 @@ impl Numbers<'_> {
     /// Notes the sum of these numbers and those before for what follows.
     fn carry(&self, gpu: &Gpu, carried: &Buffer) -> Result<(), DeviceError> {
         let tuning = default(self.element);
-        let plan = Plan::new(tuning, self.element, self.kind, lanes(gpu), false);
+        let plan = Plan::new(tuning, self.element, self.kind, lanes(gpu.report()));
         gpu.launch(
             "scan carry",
             &plan,
@@ -344,9 +284,9 @@ impl Numbers<'_> {
                 CubeDim::new_1d(1),
                 words,
                 4,
-                ArrayArg::from_raw_parts(self.from.handle(), self.from.words() / words),
-                ArrayArg::from_raw_parts(self.to.handle(), self.to.words() / 4),
-                ArrayArg::from_raw_parts(carried.handle(), carried.words()),
+                self.from.array(words),
+                self.to.array(4),
+                carried.array(1),
                 self.len as u32,
                 plan,
             );
@@ -392,7 +332,7 @@ pub fn scan_each_row(
         },
         vector: 4,
     };
-    let plan = Plan::new(tuning, element, kind, lanes(gpu), false);
+    let plan = Plan::new(tuning, element, kind, lanes(gpu.report()));
     let rows = ScanRows {
         plan,
         size: (width, height),
@@ -431,8 +371,8 @@ impl ScanRows<'_> {
                 CubeDim::new_1d(self.plan.units),
                 words,
                 4,
-                ArrayArg::from_raw_parts(from.buffer.handle(), from.buffer.words() / words),
-                ArrayArg::from_raw_parts(to.buffer.handle(), to.buffer.words() / 4),
+                from.buffer.array(words),
+                to.buffer.array(4),
                 width.div_ceil(4),
                 height,
                 from.pitch / words as u32,
@@ -474,38 +414,35 @@ impl Launch<'_> {
         self.before.unwrap_or(self.scratch)
     }
 
-    fn look_back(&self, gpu: &Gpu, ahead: bool) -> Result<(), DeviceError> {
+    fn look_back(&self, gpu: &Gpu) -> Result<(), DeviceError> {
+        unless_it_looks_back(gpu)?;
         // The state is cleared for every launch, also for those that prove the kernel.
-        gpu.launch("scan", &self.plan, &self.memory(), || match gpu.client() {
-            #[cfg(feature = "cuda")]
-            Client::Cuda(client) => self.tiles_on::<_, u64>(gpu, client, ahead),
-            #[cfg(feature = "vulkan")]
-            Client::Vulkan(client) => self.tiles_on::<_, u32>(gpu, client, ahead),
-        })
+        gpu.launch(
+            "scan",
+            &self.plan,
+            &self.memory(),
+            || on_client!(gpu, client => self.tiles_on(gpu, client)),
+        )
     }
 
     #[allow(unsafe_code)]
-    fn tiles_on<R: Runtime, S: Int>(&self, gpu: &Gpu, client: &ComputeClient<R>, ahead: bool) {
+    fn tiles_on<R: Runtime>(&self, gpu: &Gpu, client: &ComputeClient<R>) {
         let plan = self.plan;
-        zero(gpu, client, self.scratch, look_back::words(self.tiles));
-        let per_state = if plan.wide { 2 } else { 1 };
-        // Cubes that do not fit the device begin when others end, and find nothing left to do.
-        let held = gpu.multiprocessors() * (CUBES / plan.units).max(1);
-        let count = if ahead { self.tiles.min(held) } else { self.tiles };
+        zero(gpu, client, self.scratch, 2 * self.tiles);
         // SAFETY: vectors are compared with their number, of which both buffers hold as many; states are those of existing tiles,
-        // for each of which scratch memory holds two words, after two for the counter.
+        // for each of which scratch memory holds two words.
         unsafe {
-            scan_tiles::launch_unchecked::<S, R>(
+            scan_tiles::launch_unchecked::<R>(
                 client,
-                cubes(gpu, count),
+                cubes(gpu, self.tiles),
                 CubeDim::new_1d(plan.units),
                 plan.words_in(),
                 4,
-                ArrayArg::from_raw_parts(self.from.handle(), self.from.words() / plan.words_in()),
-                ArrayArg::from_raw_parts(self.to.handle(), self.to.words() / 4),
-                ArrayArg::from_raw_parts(self.scratch.handle(), self.scratch.words() / per_state),
-                ArrayArg::from_raw_parts(self.scratch.handle(), self.scratch.words() / per_state),
-                ArrayArg::from_raw_parts(self.carried().handle(), self.carried().words()),
+                self.from.array(plan.words_in()),
+                self.to.array(4),
+                self.scratch.array(2),
+                self.scratch.array(2),
+                self.carried().array(1),
                 self.vectors,
                 self.tiles,
                 plan,
@@ -545,8 +482,8 @@ impl Launch<'_> {
                 cubes(gpu, shares),
                 CubeDim::new_1d(plan.units),
                 plan.words_in(),
-                ArrayArg::from_raw_parts(self.from.handle(), self.from.words() / plan.words_in()),
-                ArrayArg::from_raw_parts(self.scratch.handle(), self.scratch.words()),
+                self.from.array(plan.words_in()),
+                self.scratch.array(1),
                 self.vectors,
                 each,
                 shares,
@@ -566,10 +503,10 @@ impl Launch<'_> {
                 CubeDim::new_1d(plan.units),
                 plan.words_in(),
                 4,
-                ArrayArg::from_raw_parts(self.from.handle(), self.from.words() / plan.words_in()),
-                ArrayArg::from_raw_parts(self.to.handle(), self.to.words() / 4),
-                ArrayArg::from_raw_parts(self.scratch.handle(), self.scratch.words()),
-                ArrayArg::from_raw_parts(self.carried().handle(), self.carried().words()),
+                self.from.array(plan.words_in()),
+                self.to.array(4),
+                self.scratch.array(1),
+                self.carried().array(1),
                 self.vectors,
                 each,
                 shares,

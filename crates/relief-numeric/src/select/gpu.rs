@@ -4,21 +4,16 @@
 //! shared memory, and writes it as whole lines once it knows where. Counts of several vectors are added up
 //! across a plane (warp) at once, side by side in a word. One of two routes ([`Route`]) says where to write:
 //!
-//! - look-back: a tile publishes its own count, then adds up those of its predecessors until one tells the
-//!   sum of all before it. Status and count share a word, because atomic operations of devices are relaxed. A
-//!   tile waits for tiles that began before it: their numbers are those of the cubes, which CUDA begins in
-//!   order, or come from a ticket in the order in which cubes begin.
+//! - look-back: a tile tells its own count and learns what those before it keep. One pass.
 //! - phases: one launch counts, one adds up, one moves. That reads the input twice, and waits for nobody.
 //!
 //! On software Vulkan planes are loops, and units (threads) that wait for each other cost more than all else.
 //! There a third route replaces tiles: each unit keeps a long sequence of its own.
 //!
-//! Look-back is for devices of which [`forward_progress`] is known.
-
 use cubecl::prelude::*;
 
 use crate::element::{Element, Keys};
-use crate::progress::{forward_progress, unless_promised};
+use crate::look_back::{Look, Tells, lanes, looks_back, unless_it_looks_back};
 use relief_kernels::device::{Backend, Buffer, DeviceError, DeviceReport, Gpu, Operand, cubes, on_client};
 use relief_kernels::policy::{self, Space, Tuning};
 
@@ -82,54 +77,30 @@ pub struct Selection<'a> {
 /// How a tile learns where to write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Route {
-    /// From its predecessors.
-    LookBack {
-        /// States that a lane reads at a time: 1 to 8.
-        reads: u32,
-        /// Which tiles a cube takes.
-        order: Order,
-        /// Whether states are read as other memory is at first: an atomic load is an addition of 0 on CUDA, which takes its turn in the
-        /// L2 cache. What a nearer cache tells may be what was some time ago, which is true as well.
-        glance: bool,
-    },
+    /// From its predecessors, in one pass over memory.
+    LookBack,
     /// From launches before.
     Phases,
     /// From launches before as well, which count a sequence of many elements for each unit: a unit moves what it keeps of its own.
     Sequences,
 }
 
-/// Which tiles a cube takes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Order {
-    /// The one of its own number: a device that begins cubes in another order waits for ever.
-    Position,
-    /// One, by a ticket.
-    Ticket,
-    /// One after the other, by tickets; the next is loaded while the one before waits and is written.
-    Ahead,
-}
-
 impl Route {
-    /// The route that a device takes: look-back where it promises [`forward_progress`]; else phases, of
-    /// sequences on software Vulkan. Look-back takes tiles in the order of cubes, as scans do, and a glance
-    /// at states before an atomic read.
+    /// The route that a device takes: look-back where it [promises](crate::progress) that cubes which have begun go on; else phases,
+    /// of sequences on software Vulkan.
     #[must_use]
-    pub fn fitting(report: &DeviceReport) -> Self {
-        match report {
-            report if forward_progress(report) => Self::LookBack {
-                reads: 1,
-                order: Order::Position,
-                glance: true,
-            },
-            report if report.software => Self::Sequences,
-            _ => Self::Phases,
+    pub const fn fitting(report: &DeviceReport) -> Self {
+        match report.software {
+            _ if looks_back(report) => Self::LookBack,
+            true => Self::Sequences,
+            false => Self::Phases,
         }
     }
 
     /// Whether the device takes it.
     fn check(self, gpu: &Gpu) -> Result<(), DeviceError> {
         match self {
-            Self::LookBack { .. } => unless_promised(gpu),
+            Self::LookBack => unless_it_looks_back(gpu),
             Self::Phases | Self::Sequences => Ok(()),
         }
     }
@@ -190,8 +161,7 @@ const PART: u32 = 1 << 29;
 #[must_use]
 pub const fn scratch_words(bits: u32, len: u64) -> u64 {
     let part = if len < PART as u64 { len } else { PART as u64 };
-    // A grid has a few cubes more than tiles, at most one for each of its rows.
-    base_words(len) + 1 + (part * bits as u64).div_ceil(32 * LEAST) + 64
+    base_words(len) + 1 + (part * bits as u64).div_ceil(32 * LEAST)
 }
 
 /// Words for how many elements are kept before each part, a number of two words each.
@@ -217,8 +187,7 @@ pub fn select(gpu: &Gpu, selection: &Selection<'_>) -> Result<(), DeviceError> {
 /// [`select()`] by this route and with another layout.
 ///
 /// # Errors
-/// As [`select()`], where the layout is not of [`space`], where a lane is to read other than 1 to 8 states, and where a device
-/// is to look back that does not promise [`forward_progress`].
+/// As [`select()`], where the layout is not of [`space`], and where a device is to look back that does not promise forward progress.
 pub fn select_with(
     gpu: &Gpu,
     tuning: Tuning,
@@ -234,74 +203,10 @@ pub fn select_with(
             "select",
             &shape,
             &launch.memory(),
-            || on_client!(gpu, client => launch.on(client)),
+            || on_client!(gpu, client => launch.on(gpu, client)),
         )?;
     }
     Ok(())
-}
-
-/// One of the phases of [`Route::Phases`] alone, to be timed; the others must have run before.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Phase {
-    /// Count what each tile keeps.
-    Count,
-    /// Add up the counts.
-    Prefix,
-    /// Move what is kept.
-    Move,
-}
-
-/// Where phases keep a number for each tile: how many elements it keeps, then how many those before it do.
-#[derive(Clone, Debug)]
-pub struct PhaseTiles {
-    /// The numbers, a word each.
-    pub numbers: Buffer,
-    /// How many tiles there are.
-    pub count: u32,
-    /// Elements of a tile; the last may have fewer.
-    pub elements: u32,
-}
-
-/// The tiles of the [`phase`]s of a selection.
-///
-/// # Errors
-/// As [`phase`].
-pub fn phase_tiles(gpu: &Gpu, tuning: Tuning, selection: &Selection<'_>) -> Result<PhaseTiles, DeviceError> {
-    let launch = phases(gpu, tuning, selection)?;
-    Ok(PhaseTiles {
-        count: launch.tiles,
-        elements: launch.shape.tile(),
-        numbers: launch.state,
-    })
-}
-
-/// Runs one phase of a selection of at most 2^29 elements.
-///
-/// # Errors
-/// As [`select_with`].
-pub fn phase(gpu: &Gpu, tuning: Tuning, phase: Phase, selection: &Selection<'_>) -> Result<(), DeviceError> {
-    let launch = phases(gpu, tuning, selection)?;
-    let state = [Operand::update("scratch memory", &launch.state)];
-    let all = launch.memory();
-    let memory = match phase {
-        Phase::Count | Phase::Prefix => &state[..],
-        Phase::Move => &all,
-    };
-    gpu.launch(
-        "select phase",
-        &(launch.shape, phase),
-        memory,
-        || on_client!(gpu, client => launch.phase(client, phase)),
-    )
-}
-
-fn phases(gpu: &Gpu, tuning: Tuning, selection: &Selection<'_>) -> Result<Launch, DeviceError> {
-    check(gpu, selection)?;
-    if selection.from.len > u64::from(PART) {
-        return Err(gpu.unsupported("phases of several launches"));
-    }
-    let shape = Shape::of(gpu, tuning, Route::Phases, selection)?;
-    Launch::of(gpu, shape, selection, 0)
 }
 
 fn check(gpu: &Gpu, selection: &Selection<'_>) -> Result<(), DeviceError> {
@@ -399,18 +304,6 @@ enum What {
     Runs,
 }
 
-/// Where a kernel finds what the tiles before keep.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Prefix {
-    LookBack {
-        reads: u32,
-        glance: bool,
-    },
-    Given,
-    /// Given, for sequences in place of tiles.
-    Sequences,
-}
-
 /// What is compiled into the kernels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Shape {
@@ -424,8 +317,8 @@ struct Shape {
     width: u32,
     keep: Keep,
     what: What,
-    prefix: Prefix,
-    order: Order,
+    /// Where a kernel finds what the tiles before keep.
+    route: Route,
     /// Whether elements are staged in memory of their own size, not in words: CUDA has bytes, WGSL has not.
     narrow: bool,
     /// Whether the result is one buffer of several, and what goes to others is left out.
@@ -437,24 +330,10 @@ impl Shape {
         if !space(selection.from.kind.bits()).contains(tuning) {
             return Err(gpu.unsupported(format!("the layout {tuning}")));
         }
-        let (prefix, order) = match route {
-            Route::LookBack { reads, .. } if !(1..=8).contains(&reads) => {
-                return Err(gpu.unsupported(format!("{reads} states at a time")));
-            }
-            Route::LookBack { reads, order, glance } => (Prefix::LookBack { reads, glance }, order),
-            Route::Phases => (Prefix::Given, Order::Position),
-            Route::Sequences => (Prefix::Sequences, Order::Position),
-        };
-        let (least, most) = gpu.report().plane;
-        let lanes = if least == most && matches!(most, 1..=64) && tuning.units.is_multiple_of(most) {
-            most
-        } else {
-            1
-        };
         let mut shape = Self {
             bits: selection.from.kind.bits(),
             units: tuning.units,
-            lanes,
+            lanes: lanes(gpu.report()),
             items: tuning.items,
             width: tuning.vector,
             keep: Keep::of(selection.wanted, selection.from.kind),
@@ -464,12 +343,11 @@ impl Shape {
                 Output::Halves(..) => What::Halves,
                 Output::Places(..) => What::Runs,
             },
-            prefix,
-            order,
+            route,
             narrow: gpu.report().backend() == Some(Backend::Cuda),
             windowed: false,
         };
-        if shape.prefix == Prefix::Sequences {
+        if shape.route == Route::Sequences {
             // A vector at a time; nothing is staged.
             return Ok(Self {
                 units: 1,
@@ -525,15 +403,12 @@ impl Shape {
         self.items.div_ceil(32 / self.field())
     }
 
-    const fn reads(&self) -> u32 {
-        match self.prefix {
-            Prefix::LookBack { reads, .. } => reads,
-            Prefix::Given | Prefix::Sequences => 1,
+    /// How tiles look back.
+    const fn look(&self) -> Look {
+        Look {
+            lanes: self.lanes,
+            tells: Tells::Counts,
         }
-    }
-
-    const fn glance(&self) -> bool {
-        matches!(self.prefix, Prefix::LookBack { glance: true, .. })
     }
 
     /// Bits of an element of the result.
@@ -566,9 +441,6 @@ struct Launch {
     /// Vectors of a sequence.
     each: u32,
     grid: CubeCount,
-    reset_grid: CubeCount,
-    /// Words of the state that kernels use.
-    states: u32,
     from: Buffer,
     flags: Buffer,
     out: Buffer,
@@ -630,23 +502,20 @@ impl Launch {
         let vectors = len.div_ceil(shape.elements()).max(1);
         // As long as the shortest tile, so that there are words for their counts.
         let each = vectors.div_ceil(SEQUENCES).max(LEAST as u32 / shape.width);
-        let tiles = match shape.prefix {
-            Prefix::Sequences => vectors.div_ceil(each),
-            Prefix::LookBack { .. } | Prefix::Given => len.div_ceil(shape.tile()).max(1),
+        let tiles = match shape.route {
+            Route::Sequences => vectors.div_ceil(each),
+            Route::LookBack | Route::Phases => len.div_ceil(shape.tile()).max(1),
         };
-        let grid = match shape.order {
-            _ if shape.prefix == Prefix::Sequences => cubes(gpu, tiles.div_ceil(SEQUENCES_OF_CUBE)),
-            // More than run at once: those that begin late find no ticket.
-            Order::Ahead => cubes(gpu, tiles.min(8 * gpu.multiprocessors())),
-            Order::Position | Order::Ticket => cubes(gpu, tiles),
-        };
-        let CubeCount::Static(x, y, _) = grid else {
-            return Err(gpu.unsupported("a grid of no fixed size"));
-        };
+        let grid = cubes(
+            gpu,
+            match shape.route {
+                Route::Sequences => tiles.div_ceil(SEQUENCES_OF_CUBE),
+                Route::LookBack | Route::Phases => tiles,
+            },
+        );
         let state = split(bases, scratch.words() - bases)?;
-        let words = (x * y).max(tiles) + 1;
-        if (state.words() as u64) < u64::from(words) {
-            return Err(gpu.unsupported(format!("{words} states in {} words", state.words())));
+        if (state.words() as u64) < u64::from(tiles) {
+            return Err(gpu.unsupported(format!("{tiles} states in {} words", state.words())));
         }
         Ok(Self {
             shape,
@@ -655,8 +524,6 @@ impl Launch {
             tiles,
             each,
             grid,
-            reset_grid: cubes(gpu, words.div_ceil(UNITS)),
-            states: words,
             from: after(selection.from.buffer, u64::from(shape.bits))?,
             flags,
             out,
@@ -689,67 +556,63 @@ impl Launch {
         all.into_iter().filter(used).collect()
     }
 
-    fn on<R: Runtime>(&self, client: &ComputeClient<R>) {
-        match self.shape.prefix {
-            Prefix::LookBack { .. } => {
-                self.reset_words(client, self.states);
+    fn on<R: Runtime>(&self, gpu: &Gpu, client: &ComputeClient<R>) {
+        match self.shape.route {
+            Route::LookBack => self.reset(gpu, client, self.tiles),
+            Route::Phases | Route::Sequences if self.part == 0 => self.reset(gpu, client, 0),
+            Route::Phases | Route::Sequences => {}
+        }
+        match self.shape.route {
+            Route::LookBack => self.compact(client),
+            Route::Phases => {
+                self.count_tiles(client);
+                self.add_up(client);
                 self.compact(client);
             }
-            Prefix::Given => {
-                self.phase(client, Phase::Count);
-                self.phase(client, Phase::Prefix);
-                self.phase(client, Phase::Move);
-            }
-            Prefix::Sequences => {
+            Route::Sequences => {
                 self.count_sequences(client);
-                self.phase(client, Phase::Prefix);
-                if self.part == 0 {
-                    self.reset_words(client, 0);
-                }
+                self.add_up(client);
                 self.move_sequences(client);
             }
         }
     }
 
     #[allow(unsafe_code)]
-    fn phase<R: Runtime>(&self, client: &ComputeClient<R>, phase: Phase) {
-        let array = |buffer: &Buffer, width: usize| (buffer.handle(), buffer.words() / width);
+    fn count_tiles<R: Runtime>(&self, client: &ComputeClient<R>) {
         let width = self.shape.width as usize;
-        // SAFETY: as in `compact`; counts are as many as cubes, which `state` was checked to hold.
+        // SAFETY: as in `compact_staged`; tiles are compared with their number, of which `state` was checked to hold as many words.
         unsafe {
-            let ((from, vectors), (flags, marks)) = (array(&self.from, width), array(&self.flags, 1));
-            let counts = || ArrayArg::from_raw_parts(self.state.handle(), self.state.words());
-            match phase {
-                Phase::Count => kernel::count_tiles::launch_unchecked::<R>(
-                    client,
-                    self.grid.clone(),
-                    CubeDim::new_1d(self.shape.units),
-                    width,
-                    ArrayArg::from_raw_parts(from, vectors),
-                    ArrayArg::from_raw_parts(flags, marks),
-                    counts(),
-                    self.len,
-                    self.begin,
-                    self.numbers.0,
-                    self.numbers.1,
-                    self.shape,
-                ),
-                Phase::Prefix => kernel::add_up::launch_unchecked::<R>(
-                    client,
-                    CubeCount::Static(1, 1, 1),
-                    CubeDim::new_1d(UNITS),
-                    counts(),
-                    self.tiles,
-                    UNITS,
-                ),
-                Phase::Move => {
-                    // Later parts begin where the one before has ended, which its last tile has noted.
-                    if self.part == 0 {
-                        self.reset_words(client, 0);
-                    }
-                    self.compact(client);
-                }
-            }
+            kernel::count_tiles::launch_unchecked::<R>(
+                client,
+                self.grid.clone(),
+                CubeDim::new_1d(self.shape.units),
+                width,
+                self.from.array(width),
+                self.flags.array(1),
+                self.state.array(1),
+                self.len,
+                self.tiles,
+                self.begin,
+                self.numbers.0,
+                self.numbers.1,
+                self.shape,
+            );
+        }
+    }
+
+    /// Makes each count the sum of those before.
+    #[allow(unsafe_code)]
+    fn add_up<R: Runtime>(&self, client: &ComputeClient<R>) {
+        // SAFETY: counts are compared with their number, of which `state` was checked to hold as many.
+        unsafe {
+            kernel::add_up::launch_unchecked::<R>(
+                client,
+                CubeCount::Static(1, 1, 1),
+                CubeDim::new_1d(UNITS),
+                self.state.array(1),
+                self.tiles,
+                UNITS,
+            );
         }
     }
 
@@ -763,9 +626,9 @@ impl Launch {
                 self.grid.clone(),
                 CubeDim::new_1d(SEQUENCES_OF_CUBE),
                 width,
-                ArrayArg::from_raw_parts(self.from.handle(), self.from.words() / width),
-                ArrayArg::from_raw_parts(self.flags.handle(), self.flags.words()),
-                ArrayArg::from_raw_parts(self.state.handle(), self.state.words()),
+                self.from.array(width),
+                self.flags.array(1),
+                self.state.array(1),
                 self.len,
                 self.tiles,
                 self.each,
@@ -783,21 +646,20 @@ impl Launch {
         // SAFETY: as in `compact_staged`; a unit writes what it keeps after what those before it keep, and what it leaves after what
         // they leave, and both together are no more than its sequence has.
         unsafe {
-            let array = |buffer: &Buffer| ArrayArg::from_raw_parts(buffer.handle(), buffer.words());
             sequences::move_sequences::launch_unchecked::<R>(
                 client,
                 self.grid.clone(),
                 CubeDim::new_1d(SEQUENCES_OF_CUBE),
                 width,
-                ArrayArg::from_raw_parts(self.from.handle(), self.from.words() / width),
-                array(&self.flags),
-                array(&self.out),
-                array(&self.out),
-                array(&self.rest),
-                array(&self.rest),
-                array(&self.state),
-                array(&self.bases),
-                array(&self.count),
+                self.from.array(width),
+                self.flags.array(1),
+                self.out.array(1),
+                self.out.array(1),
+                self.rest.array(1),
+                self.rest.array(1),
+                self.state.array(1),
+                self.bases.array(1),
+                self.count.array(1),
                 self.len,
                 self.tiles,
                 self.each,
@@ -814,18 +676,19 @@ impl Launch {
         }
     }
 
-    /// Makes the first states those of tiles of which nothing is known, and the first base the origin.
+    /// Makes so many states those of tiles of which nothing is known, and, of the first part, the first base the origin: later parts begin where
+    /// the one before has ended, which its last tile has noted.
     #[allow(unsafe_code)]
-    fn reset_words<R: Runtime>(&self, client: &ComputeClient<R>, words: u32) {
-        // SAFETY: `state` was checked to hold a word for each cube and one more; bases are at least two words.
+    fn reset<R: Runtime>(&self, gpu: &Gpu, client: &ComputeClient<R>, states: u32) {
+        // SAFETY: `state` was checked to hold a word for each tile; bases are at least two words.
         unsafe {
             kernel::reset::launch_unchecked::<R>(
                 client,
-                self.reset_grid.clone(),
+                cubes(gpu, states.div_ceil(UNITS).max(1)),
                 CubeDim::new_1d(UNITS),
-                ArrayArg::from_raw_parts(self.state.handle(), self.state.words()),
-                ArrayArg::from_raw_parts(self.bases.handle(), self.bases.words()),
-                words,
+                self.state.array(1),
+                self.bases.array(1),
+                states,
                 if self.part == 0 { 2 } else { 0 },
                 self.origin.0,
                 self.origin.1,
@@ -844,32 +707,31 @@ impl Launch {
     #[allow(unsafe_code)]
     fn compact_staged<S: Int, R: Runtime>(&self, client: &ComputeClient<R>) {
         let width = self.shape.width as usize;
-        let (state, prefixes) = match self.shape.prefix {
-            Prefix::LookBack { .. } => (&self.state, &self.nothing),
-            Prefix::Given | Prefix::Sequences => (&self.nothing, &self.state),
+        let (state, prefixes) = match self.shape.route {
+            Route::LookBack => (&self.state, &self.nothing),
+            Route::Phases | Route::Sequences => (&self.nothing, &self.state),
         };
         // SAFETY: `check` has made sure that all buffers hold `len` elements, rounded up to whole vectors of four words, and
         // the scratch its states. Vectors are loaded only where their first element is below `len`. A tile stages at most its
         // own elements. It writes `kept` or `valid - kept` elements after those of the tiles before, so none past `len`; into a
         // buffer of several none past its limit.
         unsafe {
-            let array = |buffer: &Buffer| ArrayArg::from_raw_parts(buffer.handle(), buffer.words());
             kernel::compact::launch_unchecked::<S, R>(
                 client,
                 self.grid.clone(),
                 CubeDim::new_1d(self.shape.units),
                 width,
-                ArrayArg::from_raw_parts(self.from.handle(), self.from.words() / width),
-                array(&self.flags),
-                array(&self.out),
-                ArrayArg::from_raw_parts(self.out.handle(), self.out.words()),
-                array(&self.rest),
-                ArrayArg::from_raw_parts(self.rest.handle(), self.rest.words()),
-                ArrayArg::from_raw_parts(state.handle(), state.words()),
-                array(state),
-                array(prefixes),
-                array(&self.bases),
-                array(&self.count),
+                self.from.array(width),
+                self.flags.array(1),
+                self.out.array(1),
+                self.out.array(1),
+                self.rest.array(1),
+                self.rest.array(1),
+                state.array(1),
+                state.array(1),
+                prefixes.array(1),
+                self.bases.array(1),
+                self.count.array(1),
                 self.len,
                 self.tiles,
                 self.part,

@@ -1,10 +1,10 @@
-//! Stencils on a device, each in one pass: a pixel is read from memory about once and written once.
+//! Stencils on a device, each in one pass: a pixel is read from memory about once and written once. [`way`]
+//! is the table of which filter goes which way.
 //!
 //! - **Box, erosion, dilation**: strips of columns, a few rows at a step; the work does not grow with the
-//!   radius (`slide`; of bytes `sums` and `extremes`). Large pictures of bytes go other routes: boxes by
+//!   radius (`slide`; of bytes `sums` and `extremes`). Large pictures of bytes go other ways: boxes by
 //!   units (threads) of 16 columns (`wide`), extremes above r = 8 and boxes above r = 31 by cubes (blocks)
-//!   that keep the rows of their windows in shared memory (`extremes::kept`). Software Vulkan keeps rows
-//!   wherever they fit, and computes f32 down columns, then along rows (`lines`).
+//!   that keep the rows of their windows in shared memory (`extremes::kept`).
 //! - **Gauss**: the same with weights (`weigh`).
 //! - **Sobel, convolution**: small squares in registers (`square`; Sobel of bytes `edges`).
 //! - Gauss filters and convolutions of bytes by matrix instructions, where a device has them (`matrix`).
@@ -18,16 +18,13 @@ use cubecl::prelude::*;
 use cubecl::zspace::{shape, strides};
 
 use super::{Filter, MAX_RADIUS, Mask};
-use relief_kernels::device::{
-    Backend, Buffer, DeviceError, DeviceReport, Gpu, Operand, addresses, on_client,
-};
+use relief_kernels::device::{Backend, Buffer, DeviceError, Gpu, Operand, addresses, on_client};
 use relief_kernels::policy::{self, Space, Tuning};
 
 mod columns;
 mod down;
 mod edges;
 mod extremes;
-mod lines;
 mod matrix;
 mod pairs;
 mod ring;
@@ -40,7 +37,6 @@ mod wide;
 
 use self::down::Fold;
 use self::extremes::kept::Kept;
-use self::lines::Lines;
 use self::pairs::Pairs;
 use self::square::Square;
 use self::strip::Strip;
@@ -172,104 +168,84 @@ pub const fn default(filter: &Filter, samples: Samples) -> Tuning {
 /// as many as it holds at once.
 const PLANES: u32 = 96;
 
-/// Cubes that a multiprocessor gets at most where rows are copied: all at once. High strips read fewer rows twice; of rows that units load low ones are
-/// better, because caches have what their neighbours read.
-const WAVE: u32 = 4;
-
-/// How strips go down a picture, where they do.
+/// How a filter goes down a picture. What a filter, a picture or a device has no use for becomes
+/// [`Way::Strips`]; results are the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Way {
-    /// Whether shared memory keeps the rows that sums and extremes will leave, where a device has enough of it, and, for extremes of bytes, copies
-    /// them by itself or is not asked to. Else they are read again.
-    pub kept: bool,
-    /// Steps whose rows are on their way, 1 to 4; of rows that are copied one more.
-    pub ahead: u32,
-    /// Whether rows of means of bytes that are not kept, where cubes are of a multiple of 64 units, and those of extremes of bytes that are kept are
-    /// copied to shared memory by a device that does so by itself. Else units load them.
-    pub copied: bool,
-    /// Whether neighbours exchange vectors, where planes have one width, so that a store writes whole sectors of memory.
-    pub exchange: bool,
-    /// Whether weighted means and convolutions of bytes are computed by matrix instructions instead, where a device has them.
-    pub matrix: bool,
-    /// Whether means of squares of bytes are computed by units of 16 columns instead of four.
-    pub wide: bool,
-    /// Whether means of squares of bytes from a radius of 8 on are computed as extremes of bytes are whose rows are kept, with `copied` as there.
-    pub as_extremes: bool,
-    /// Whether means and extremes of squares of f32 are computed down columns, then along rows, by units that wait for no other.
-    pub lines: bool,
+pub enum Way {
+    /// Cubes go down strips of columns, a word of a row to a unit; small squares stay in registers.
+    Strips {
+        /// Whether shared memory keeps the rows that sums, and extremes of f32, will leave, where a device has enough of it. Else they are
+        /// read again.
+        kept: bool,
+        /// Whether neighbours exchange vectors, where planes have one width, so that a store writes whole sectors of memory.
+        exchange: bool,
+    },
+    /// Means of bytes: units of 16 columns in place of four.
+    Wide {
+        /// Whether shared memory keeps the rows of windows. Else those that leave are read again.
+        kept: bool,
+    },
+    /// Means and extremes of bytes from a radius of 8 on: cubes that keep the rows of windows, each of which comes once.
+    Kept {
+        /// Whether the device copies rows to shared memory by itself. Else units load them.
+        copied: bool,
+    },
+    /// Weighted means and convolutions of bytes: matrix instructions, where a device has them.
+    Matrix,
 }
 
-impl Way {
-    /// Rows again, one step ahead, and nothing else of all that.
-    pub const PLAIN: Self = Self {
-        kept: false,
-        ahead: 1,
-        copied: false,
-        exchange: false,
-        matrix: false,
-        wide: false,
-        as_extremes: false,
-        lines: false,
-    };
-}
-
-/// The route of a filter. Software Vulkan has caches for what is kept and prefetches by itself, and planes
-/// that exchange are loops there: the plain route is as good as any or better.
+/// The way of a filter of a picture.
+///
+/// Sizes are pixels for each multiprocessor: a way whose strips begin with the rows of a window, or whose units
+/// take many columns, has too few of them where a picture is small. Software Vulkan has caches for what is
+/// kept, prefetches by itself, and planes that exchange are loops there.
 #[must_use]
-pub const fn way(report: &DeviceReport, filter: &Filter, samples: Samples) -> Way {
-    if report.software {
-        return Way {
-            // Rows kept are a little cheaper than rows read again.
-            kept: matches!(
-                (filter, samples),
-                (Filter::Erosion(_) | Filter::Dilation(_), Samples::Bytes)
-            ),
-            // Wherever the rows fit.
-            as_extremes: matches!((filter, samples), (Filter::Box(8..), Samples::Bytes)),
-            lines: true,
-            ..Way::PLAIN
-        };
-    }
-    let slow = report.has_slow_memory();
-    let (kept, ahead) = match (filter, samples) {
-        (Filter::Box(radius) | Filter::Erosion(radius) | Filter::Dilation(radius), Samples::Floats) => {
-            match *radius {
-                // No row of a window that is lower than a step is read again.
-                0..=3 => (false, 2),
-                // Where memory is slow, rows read again are cheaper; elsewhere rows kept are.
-                4..=8 => (!slow, 1),
-                // Caches still have them, and shared memory would be too much for many cubes. Slow memory
-                // takes long to bring again what caches have lost: there rows are kept.
-                9..=31 => (slow, 1),
-                _ => (true, 1),
-            }
-        }
-        // Where memory is slow, the rows of so small a window are read again.
-        (Filter::Box(0..=1), Samples::Bytes) if slow => (false, 1),
-        // The rows of wider windows are too much for as many units as are needed.
-        (Filter::Box(0..=24), Samples::Bytes) => (true, 1),
-        // Lower windows end within a run of columns or two.
-        (Filter::Erosion(radius) | Filter::Dilation(radius), Samples::Bytes) => (*radius > 8, 1),
-        _ => (false, 1),
-    };
-    let exchange = match (filter, samples) {
-        // At larger radii that takes too many registers.
-        (Filter::Box(radius), Samples::Bytes) => *radius <= 31,
-        _ => true,
-    };
-    Way {
+pub fn way(gpu: &Gpu, filter: &Filter, size: Size) -> Way {
+    let each = u64::from(size.width) * u64::from(size.height) / u64::from(gpu.multiprocessors().max(1));
+    let (software, slow) = (gpu.report().software, gpu.report().has_slow_memory());
+    let strips = |kept| Way::Strips {
         kept,
-        ahead,
-        // Where a device has such copies and rows are not kept.
-        copied: true,
-        exchange,
-        matrix: true,
-        wide: true,
-        as_extremes: match (filter, samples) {
-            (Filter::Box(radius), Samples::Bytes) => *radius >= if slow { 12 } else { 32 },
-            _ => false,
+        exchange: !software,
+    };
+    let copied = gpu.copies_boxes();
+    let keeps = Way::Kept { copied };
+    match (size.samples, filter) {
+        // Rows that units load themselves are too few on their way, but on software.
+        (Samples::Bytes, Filter::Box(8..) | Filter::Erosion(9..) | Filter::Dilation(9..)) if software => {
+            keeps
+        }
+        (Samples::Bytes, Filter::Box(32..) | Filter::Erosion(32..) | Filter::Dilation(32..)) if copied => {
+            keeps
+        }
+        (Samples::Bytes, Filter::Erosion(9..=31) | Filter::Dilation(9..=31)) if copied && each >= 1 << 18 => {
+            keeps
+        }
+        // It takes longer to bring again what caches have lost.
+        (Samples::Bytes, Filter::Box(12..=31)) if slow && copied && each >= 1 << 19 => keeps,
+        (Samples::Bytes, Filter::Box(0..=1)) if each < 1 << 14 && !software => Way::Wide { kept: true },
+        (Samples::Bytes, Filter::Box(radius)) if each >= 1 << 18 && !software => Way::Wide {
+            // The rows of wider windows are too much for as many units as are needed; those of the lowest come again soon enough.
+            kept: *radius <= 24 && !(slow && *radius <= 1),
         },
-        lines: false,
+        (Samples::Bytes, Filter::Box(radius)) => strips(*radius <= 24 && !software),
+        // Small squares take longer than by sums.
+        (Samples::Bytes, Filter::Convolution(mask)) if mask.radius() <= 1 && each < 1 << 16 => strips(false),
+        (Samples::Bytes, Filter::Gauss(_) | Filter::Convolution(_)) if each >= 1 << 14 && !software => {
+            Way::Matrix
+        }
+        // Of lower windows no row is read again. Caches still have those of medium ones, but for slow memory; and shared memory would be
+        // too much for many cubes.
+        (Samples::Floats, Filter::Box(radius) | Filter::Erosion(radius) | Filter::Dilation(radius)) => {
+            strips(
+                !software
+                    && match *radius {
+                        0..=3 => false,
+                        9..=31 => slow && each >= 1 << 18,
+                        _ => true,
+                    },
+            )
+        }
+        _ => strips(false),
     }
 }
 
@@ -301,92 +277,8 @@ pub fn apply_with(
     from: &Buffer,
     to: &Buffer,
 ) -> Result<(), DeviceError> {
-    let way = way(gpu.report(), filter, size.samples);
-    let pixels = u64::from(size.width) * u64::from(size.height);
-    let each = pixels / u64::from(gpu.multiprocessors().max(1));
-    let way = match (size.samples, filter) {
-        (Samples::Bytes, Filter::Erosion(9..=31) | Filter::Dilation(9..=31)) => Way {
-            kept: way.kept && each >= KEPT_FROM,
-            ..way
-        },
-        (Samples::Bytes, Filter::Box(radius)) => Way {
-            // Small pictures keep the rows of 3 × 3 windows on every device.
-            kept: way.kept || (*radius <= 1 && each < FEW && !gpu.report().software),
-            wide: way.wide && (each >= WIDE_FROM || (*radius <= 1 && each < FEW)),
-            as_extremes: way.as_extremes && as_extremes(gpu.report(), *radius, each),
-            ..way
-        },
-        // Medium pictures: caches still hold the rows that are read again.
-        (Samples::Floats, Filter::Box(9..=31) | Filter::Erosion(9..=31) | Filter::Dilation(9..=31)) => Way {
-            kept: way.kept && each >= KEPT_FROM,
-            ..way
-        },
-        // Small pictures: caches hold the rows that are read again.
-        (Samples::Floats, Filter::Box(4..=8)) => Way {
-            kept: way.kept && each >= FEW,
-            ..way
-        },
-        (Samples::Bytes, Filter::Convolution(mask)) => Way {
-            matrix: way.matrix
-                && each
-                    >= if mask.radius() <= 1 {
-                        SQUARE_FROM
-                    } else {
-                        MATRIX_FROM
-                    },
-            ..way
-        },
-        (Samples::Bytes, Filter::Gauss(_)) => Way {
-            matrix: way.matrix && each >= MATRIX_FROM,
-            ..way
-        },
-        _ => way,
-    };
-    apply_by(gpu, way, tuning, filter, size, from, to)
+    apply_by(gpu, way(gpu, filter, size), tuning, filter, size, from, to)
 }
-
-/// Pixels for each multiprocessor from which on the rows of such windows are kept: with fewer, strips are so
-/// low that they begin too often, and there are too few of them.
-const KEPT_FROM: u64 = 1 << 18;
-
-/// The same for boxes.
-const AS_EXTREMES_FROM: u64 = 1 << 20;
-
-/// The same where memory is slow: it pays sooner there.
-const AS_EXTREMES_FROM_IF_SLOW: u64 = 3 << 17;
-
-/// And of windows of r < 32 there.
-const NARROW_AS_EXTREMES_FROM: u64 = 1 << 19;
-
-/// Whether boxes of bytes whose way this is are computed as extremes are, of so many pixels for each multiprocessor.
-fn as_extremes(report: &DeviceReport, radius: u32, each: u64) -> bool {
-    let wide = radius > 31;
-    report.software
-        || (wide && each < AS_EXTREMES_BELOW)
-        || each
-            >= match (report.has_slow_memory(), wide) {
-                (false, _) => AS_EXTREMES_FROM,
-                (true, true) => AS_EXTREMES_FROM_IF_SLOW,
-                (true, false) => NARROW_AS_EXTREMES_FROM,
-            }
-}
-
-/// Pixels for each multiprocessor from which on boxes are computed by units of 16 columns: of fewer there are
-/// not units enough.
-const WIDE_FROM: u64 = 1 << 18;
-
-/// Pixels for each multiprocessor below which boxes of r > 31 keep their rows as well.
-const AS_EXTREMES_BELOW: u64 = 1 << 15;
-
-/// Pixels for each multiprocessor below which a 3 × 3 box is computed by units of 16 columns all the same.
-const FEW: u64 = 1 << 14;
-
-/// Pixels for each multiprocessor from which on 3 × 3 convolutions are computed by matrix instructions;
-/// smaller ones take longer that way.
-const SQUARE_FROM: u64 = 1 << 16;
-
-/// The same for other convolutions and weighted means by matrix instructions.
-const MATRIX_FROM: u64 = 1 << 14;
 
 /// [`apply_with`] in another way; results are the same.
 ///
@@ -401,7 +293,7 @@ pub fn apply_by(
     from: &Buffer,
     to: &Buffer,
 ) -> Result<(), DeviceError> {
-    if !space(filter, size.samples).contains(tuning) || !matches!(way.ahead, 1..=4) {
+    if !space(filter, size.samples).contains(tuning) {
         return Err(gpu.unsupported(format!("the layout {tuning}")));
     }
     if !filter.is_supported() {
@@ -410,29 +302,16 @@ pub fn apply_by(
     let Some(call) = Call::new(gpu, way, size, from, to)? else {
         return Ok(());
     };
-    let by_matrix = way.matrix && has_matrix_instructions(gpu);
+    let by_matrix = way == Way::Matrix && has_matrix_instructions(gpu);
+    let fold = match filter {
+        Filter::Erosion(_) => Fold::Least,
+        Filter::Dilation(_) => Fold::Greatest,
+        _ => Fold::Sum,
+    };
     match filter {
-        Filter::Box(radius) => match size.samples {
-            Samples::Bytes => match (call.kept_sums(*radius), call.wide(tuning, *radius)) {
-                (Some(kept), _) => call.extremes_kept(kept),
-                (None, Some(wide)) => call.wide_sums(tuning, wide),
-                (None, None) => call.sums(tuning, *radius),
-            },
-            Samples::Floats => call.floats(tuning, Fold::Sum, *radius),
-        },
-        Filter::Erosion(radius) => match size.samples {
-            Samples::Bytes => match call.kept(tuning, Fold::Least, *radius) {
-                Some(kept) => call.extremes_kept(kept),
-                None => call.extremes(tuning, Fold::Least, *radius),
-            },
-            Samples::Floats => call.floats(tuning, Fold::Least, *radius),
-        },
-        Filter::Dilation(radius) => match size.samples {
-            Samples::Bytes => match call.kept(tuning, Fold::Greatest, *radius) {
-                Some(kept) => call.extremes_kept(kept),
-                None => call.extremes(tuning, Fold::Greatest, *radius),
-            },
-            Samples::Floats => call.floats(tuning, Fold::Greatest, *radius),
+        Filter::Box(radius) | Filter::Erosion(radius) | Filter::Dilation(radius) => match size.samples {
+            Samples::Bytes => call.bytes(tuning, fold, *radius),
+            Samples::Floats => call.slide(tuning, fold, *radius),
         },
         Filter::Gauss(weights) => {
             let weights: Vec<u32> = match size.samples {
@@ -531,8 +410,8 @@ macro_rules! launch {
                 CubeDim::new_1d($units),
                 $($places,)?
                 $from.max($to),
-                ArrayArg::from_raw_parts($call.from.handle(), $call.from.words() / $from),
-                ArrayArg::from_raw_parts($call.to.handle(), $call.to.words() / $to),
+                $call.from.array($from),
+                $call.to.array($to),
                 $call.size.width,
                 $call.size.height,
                 $call.pitch,
@@ -626,10 +505,13 @@ impl<'a> Call<'a> {
         (height.div_ceil(steps * rows), steps)
     }
 
-    /// Whether units of a plane may exchange vectors: neighbours are where they should be.
-    fn exchanges(&self) -> bool {
+    /// Whether the way keeps rows, and whether units of a plane may exchange vectors: neighbours are where they should be.
+    fn strip(&self) -> (bool, bool) {
         let (least, most) = self.gpu.report().plane;
-        self.way.exchange && least == most && least.is_multiple_of(2)
+        match self.way {
+            Way::Strips { kept, exchange } => (kept, exchange && least == most && least.is_multiple_of(2)),
+            _ => (false, false),
+        }
     }
 
     /// What cubes of about `wide` units compute strips with: with the rows of two steps in shared memory, else of one, else with
@@ -641,6 +523,7 @@ impl<'a> Call<'a> {
         what: &str,
         plan: impl Fn(Strip) -> P,
     ) -> Result<P, DeviceError> {
+        let (keeps, exchange) = self.strip();
         let usual = self.gpu.report().shared_memory;
         let most = self.gpu.most_shared_memory();
         let kept = [(wide, true, true, most), (wide, false, true, most)];
@@ -649,7 +532,7 @@ impl<'a> Call<'a> {
             (wide, false, false, usual),
             (wide / 2, false, false, usual),
         ];
-        let layouts = kept.into_iter().filter(|_| self.way.kept).chain(again);
+        let layouts = kept.into_iter().filter(|_| keeps).chain(again);
         let plan = layouts
             .map(|(units, double, kept, most)| {
                 let strip = Strip {
@@ -657,8 +540,7 @@ impl<'a> Call<'a> {
                     rows,
                     double,
                     kept,
-                    ahead: self.way.ahead,
-                    exchange: self.exchanges(),
+                    exchange,
                 };
                 (plan(strip), most)
             })
@@ -695,60 +577,26 @@ impl<'a> Call<'a> {
         Ok((self.grid(across, strips)?, steps))
     }
 
-    fn floats(&self, tuning: Tuning, fold: Fold, radius: u32) -> Result<(), DeviceError> {
-        match self.way.lines {
-            true => self.lines(tuning, Lines { fold, radius }),
-            false => self.slide(tuning, fold, radius),
+    /// Means and extremes of bytes.
+    fn bytes(&self, tuning: Tuning, fold: Fold, radius: u32) -> Result<(), DeviceError> {
+        match (self.way, fold) {
+            (Way::Kept { copied }, _) => match self.kept(tuning, copied, fold, radius) {
+                Some(kept) => self.extremes_kept(kept),
+                None => self.strips_of_bytes(tuning, fold, radius),
+            },
+            (Way::Wide { kept }, Fold::Sum) => match self.wide(tuning, kept, radius) {
+                Some(wide) => self.wide_sums(tuning, wide),
+                None => self.sums(tuning, radius),
+            },
+            _ => self.strips_of_bytes(tuning, fold, radius),
         }
     }
 
-    #[allow(unsafe_code)]
-    fn lines(&self, tuning: Tuning, lines: Lines) -> Result<(), DeviceError> {
-        let (grid, steps) = self.lay(tuning.units, tuning.items, lines.radius, lines::STEP)?;
-        let along = self.grid(self.size.height.div_ceil(lines::UNITS), 1)?;
-        let inverse = 1.0 / f64::from(2 * lines.radius + 1).powi(2) as f32;
-        self.gpu
-            .launch("stencil lines down", &lines, &self.memory(), || {
-                // SAFETY: both buffers hold `height` rows of `pitch` words; rows are kept within for loads, and compared with the height for stores, columns with the width.
-                on_client!(self.gpu, client => unsafe {
-                    lines::columns::launch_unchecked(
-                        client,
-                        grid.clone(),
-                        CubeDim::new_1d(tuning.units),
-                        addresses(self.gpu),
-                        ArrayArg::from_raw_parts(self.from.handle(), self.from.words()),
-                        ArrayArg::from_raw_parts(self.to.handle(), self.to.words()),
-                        self.size.width,
-                        self.size.height,
-                        self.pitch,
-                        steps,
-                        lines,
-                    )
-                });
-            })?;
-        let ran = self.gpu.buffer(1)?;
-        let memory = [
-            Operand::update("the result", self.to),
-            Operand::write("a word of its own", &ran),
-        ];
-        self.gpu.launch("stencil lines along", &lines, &memory, || {
-            // SAFETY: the buffer holds `height` rows of `pitch` words; rows and columns are kept within for loads, and compared with both for stores.
-            on_client!(self.gpu, client => unsafe {
-                lines::rows::launch_unchecked(
-                    client,
-                    along.clone(),
-                    CubeDim::new_1d(lines::UNITS),
-                    addresses(self.gpu),
-                    ArrayArg::from_raw_parts(self.to.handle(), self.to.words()),
-                    ArrayArg::from_raw_parts(ran.handle(), ran.words()),
-                    self.size.width,
-                    self.size.height,
-                    self.pitch,
-                    inverse,
-                    lines,
-                )
-            });
-        })
+    fn strips_of_bytes(&self, tuning: Tuning, fold: Fold, radius: u32) -> Result<(), DeviceError> {
+        match fold {
+            Fold::Sum => self.sums(tuning, radius),
+            Fold::Least | Fold::Greatest => self.extremes(tuning, fold, radius),
+        }
     }
 
     #[allow(unsafe_code)]
@@ -788,33 +636,16 @@ impl<'a> Call<'a> {
         })
     }
 
-    /// How cubes that keep the rows of windows take strips of least and greatest bytes of this radius, where that is the way.
-    fn kept(&self, tuning: Tuning, fold: Fold, radius: u32) -> Option<Kept> {
-        match self.way.kept {
-            true => self.kept_by((4 * tuning.units).min(512), fold, radius),
-            false => None,
-        }
-    }
-
-    /// The same for means, where that is the way.
-    fn kept_sums(&self, radius: u32) -> Option<Kept> {
-        match self.way.as_extremes {
-            true => self.kept_by(512, Fold::Sum, radius),
-            false => None,
-        }
-    }
-
-    /// How cubes of at most so many units that compute do.
-    fn kept_by(&self, units: u32, fold: Fold, radius: u32) -> Option<Kept> {
+    /// How cubes that keep the rows of windows take strips of least and greatest bytes, or of means, of this radius, where they can.
+    fn kept(&self, tuning: Tuning, copied: bool, fold: Fold, radius: u32) -> Option<Kept> {
         let (least, most) = self.gpu.report().plane;
-        if least != most || least == 0 {
+        if least != most || least == 0 || (copied && !self.gpu.copies_boxes()) {
             return None;
         }
-        // Where units would load the rows that a device was to copy, few of them would wait for memory.
-        let copied = self.way.copied;
-        if copied && !self.gpu.copies_boxes() {
-            return None;
-        }
+        let units = match fold {
+            Fold::Sum => 512,
+            Fold::Least | Fold::Greatest => (4 * tuning.units).min(512),
+        };
         let of = Kept {
             fold,
             pairs: pairs(self.gpu),
@@ -825,14 +656,8 @@ impl<'a> Call<'a> {
             copied,
         };
         let room = self.gpu.most_shared_memory();
-        Kept::best(
-            of,
-            self.pitch,
-            self.size.height,
-            units,
-            room,
-            self.gpu.multiprocessors(),
-        )
+        let (height, multiprocessors) = (self.size.height, self.gpu.multiprocessors());
+        Kept::best(of, self.pitch, height, units, room, multiprocessors)
     }
 
     #[allow(unsafe_code)]
@@ -844,7 +669,7 @@ impl<'a> Call<'a> {
         self.gpu.launch("stencil extremes kept", &kept, &self.memory(), || match kept.copied {
             true => on_client!(self.gpu, client => launch!(
                 self, client, extremes::kept::extremes_copied::launch_unchecked, grid.clone(), kept.units(); addresses(self.gpu), 1 => 4,
-                steps, self.boxes(extremes::kept::ROWS, extremes::kept::ALIGNED), self.boxes(1, extremes::kept::ALIGNED), inverse, sums::BESIDE, kept
+                steps, self.boxes(extremes::kept::ROWS), self.boxes(1), inverse, sums::BESIDE, kept
             )),
             false => on_client!(self.gpu, client => launch!(
                 self, client, extremes::kept::extremes_kept::launch_unchecked, grid.clone(), kept.units(); addresses(self.gpu), 1 => 4, steps, inverse, sums::BESIDE, kept
@@ -875,54 +700,40 @@ impl<'a> Call<'a> {
         })
     }
 
-    /// How units of 16 columns take strips of squares of this radius, where that is the way.
-    fn wide(&self, tuning: Tuning, radius: u32) -> Option<Wide> {
-        let copied = self.way.copied && !self.way.kept && (tuning.units * 4).is_multiple_of(wide::BOX);
-        let copied = copied && self.gpu.copies_boxes();
+    /// How units of 16 columns take strips of squares of this radius, where they can.
+    fn wide(&self, tuning: Tuning, kept: bool, radius: u32) -> Option<Wide> {
         let wide = Wide {
             radius,
             rows: tuning.vector / 2,
             units: tuning.units,
-            kept: self.way.kept && self.gpu.report().backend() == Some(Backend::Cuda),
-            copied,
-            ahead: self.way.ahead + u32::from(copied),
+            kept: kept && self.gpu.report().backend() == Some(Backend::Cuda),
         };
         let fits = wide.columns() > 0 && wide.shared_bytes() <= self.gpu.most_shared_memory();
-        (self.way.wide && fits).then_some(wide)
+        fits.then_some(wide)
     }
 
     #[allow(unsafe_code)]
     fn wide_sums(&self, tuning: Tuning, wide: Wide) -> Result<(), DeviceError> {
         let rows = wide.rows * wide.parts();
-        let cubes = match wide.copied {
-            true => tuning.items.min(WAVE),
-            false => tuning.items,
-        };
-        let (grid, steps) = self.lay(wide.columns(), cubes, wide.radius, rows)?;
+        let (grid, steps) = self.lay(wide.columns(), tuning.items, wide.radius, rows)?;
         let inverse = 1.0 / f64::from(2 * wide.radius + 1).powi(2) as f32;
         self.gpu.launch("stencil wide sums", &wide, &self.memory(), || {
-            on_client!(self.gpu, client => match wide.copied {
-                true => launch!(
-                    self, client, wide::wide_sums_copied::launch_unchecked, grid.clone(), wide.units; addresses(self.gpu), 4 => 4,
-                    steps, inverse, sums::BESIDE, self.boxes(1, wide::BOX), wide
-                ),
-                false => launch!(
-                    self, client, wide::wide_sums::launch_unchecked, grid.clone(), wide.units; addresses(self.gpu), 4 => 4,
-                    steps, inverse, sums::BESIDE, wide
-                ),
-            });
+            on_client!(self.gpu, client => launch!(
+                self, client, wide::wide_sums::launch_unchecked, grid.clone(), wide.units; addresses(self.gpu), 4 => 4,
+                steps, inverse, sums::BESIDE, wide
+            ));
         })
     }
 
-    /// The picture as boxes of so many rows and words.
+    /// The picture as boxes of so many rows, as wide as a group of words.
     #[allow(unsafe_code)]
-    fn boxes<R: Runtime>(&self, rows: u32, words: u32) -> TensorMapArg<R, Tiled> {
+    fn boxes<R: Runtime>(&self, rows: u32) -> TensorMapArg<R, Tiled> {
         let (height, pitch) = (self.size.height as usize, self.pitch as usize);
         // SAFETY: so many rows of the pitch lie in the buffer.
         let tensor = unsafe {
             TensorArg::from_raw_parts(self.from.handle(), strides![pitch, 1], shape![height, pitch])
         };
-        let tile_size = shape![rows as usize, words as usize];
+        let tile_size = shape![rows as usize, extremes::kept::ALIGNED as usize];
         TensorMapArg::new(TiledArgs { tile_size }, tensor, u32::as_type_native_unchecked())
     }
 
@@ -963,7 +774,7 @@ impl<'a> Call<'a> {
         self.gpu.launch("stencil weigh by matrix", &plan, &self.memory(), || {
             on_client!(self.gpu, client => launch!(
                 self, client, matrix::weigh::weigh_by_matrix::launch_unchecked, grid.clone(), plan.units, 4 => 4,
-                ArrayArg::from_raw_parts(self.from.handle(), self.from.words()), steps, plan.clone()
+                self.from.array(1), steps, plan.clone()
             ));
         })
     }

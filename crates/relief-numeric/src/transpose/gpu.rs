@@ -247,8 +247,6 @@ struct Launch<'a> {
 impl Launch<'_> {
     #[allow(unsafe_code)]
     fn on<R: Runtime>(&self, client: &ComputeClient<R>) {
-        let array = |matrix: Matrix<'_>| (matrix.buffer.handle(), matrix.buffer.words() / 4);
-        let ((from, from_len), (to, to_len)) = (array(self.from), array(self.to));
         let kernel = match self.shape.route {
             Route::Shared => transpose_tiles::launch_unchecked::<R>,
             Route::Registers => transpose_blocks::launch_unchecked::<R>,
@@ -261,8 +259,8 @@ impl Launch<'_> {
                 CubeCount::Static(self.tiles.0, self.tiles.1, 1),
                 CubeDim::new_1d(self.shape.units),
                 4,
-                ArrayArg::from_raw_parts(from, from_len),
-                ArrayArg::from_raw_parts(to, to_len),
+                self.from.buffer.array(4),
+                self.to.buffer.array(4),
                 self.size.0,
                 self.size.1,
                 self.from.pitch / 4,

@@ -4,9 +4,7 @@ use relief_kernels::device::{Buffer, DeviceError, Gpu};
 use relief_kernels::policy::Tuning;
 use relief_numeric::element::Element;
 use relief_numeric::scan::Kind;
-use relief_numeric::scan::gpu::{
-    Order, Route, SPACE, default, scan, scan_each_row, scan_with, scratch_words,
-};
+use relief_numeric::scan::gpu::{Route, SPACE, default, scan, scan_each_row, scan_with, scratch_words};
 use relief_numeric::transpose::gpu::Matrix;
 
 use crate::support::{Random, device};
@@ -84,13 +82,7 @@ fn sums_are_those_of_a_loop_for_all_numbers() {
     let Some(gpu) = device() else { return };
     for element in Element::ALL {
         for len in LENS {
-            is_right(
-                &gpu,
-                default(element),
-                Route::fitting(&gpu, element),
-                element,
-                len,
-            );
+            is_right(&gpu, default(element), Route::fitting(gpu.report()), element, len);
             is_right(&gpu, default(element), Route::ReduceThenScan, element, len);
         }
     }
@@ -107,33 +99,33 @@ fn layouts_compute_the_same() {
 #[test]
 fn a_look_back_is_right_where_threads_may_wait_and_refused_elsewhere() {
     let Some(gpu) = device() else { return };
-    for order in [Order::Position, Order::Ticket, Order::Ahead] {
-        let route = Route::LookBack { order, glance: false };
-        if gpu.report().software {
-            let buffer = gpu.buffer(4_096).unwrap();
-            let [to, scratch] = [(); 2].map(|()| gpu.buffer(8_192).unwrap());
-            let tuning = default(Element::U32);
-            let refused = scan_with(
-                &gpu,
-                tuning,
-                route,
-                Kind::Inclusive,
-                Element::U32,
-                4_096,
-                &buffer,
-                &to,
-                &scratch,
-            );
-            assert!(
-                matches!(refused, Err(DeviceError::Unsupported { .. })),
-                "{refused:?}"
-            );
-        } else if Route::fitting(&gpu, Element::U32) != Route::ReduceThenScan
-            && (order != Order::Position || matches!(gpu.id(), relief_kernels::device::DeviceId::Cuda(_)))
-        {
-            is_right(&gpu, default(Element::U32), route, Element::U32, 300_007);
-        }
+    if Route::fitting(gpu.report()) == Route::LookBack {
+        return is_right(
+            &gpu,
+            default(Element::U32),
+            Route::LookBack,
+            Element::U32,
+            300_007,
+        );
     }
+    let buffer = gpu.buffer(4_096).unwrap();
+    let [to, scratch] = [(); 2].map(|()| gpu.buffer(8_192).unwrap());
+    let (tuning, kind) = (default(Element::U32), Kind::Inclusive);
+    let refused = scan_with(
+        &gpu,
+        tuning,
+        Route::LookBack,
+        kind,
+        Element::U32,
+        4_096,
+        &buffer,
+        &to,
+        &scratch,
+    );
+    assert!(
+        matches!(refused, Err(DeviceError::Unsupported { .. })),
+        "{refused:?}"
+    );
 }
 
 #[test]

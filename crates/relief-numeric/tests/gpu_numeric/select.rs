@@ -3,10 +3,9 @@
 use relief_kernels::device::{Buffer, Gpu};
 use relief_kernels::policy::Tuning;
 use relief_numeric::element::{Element, Keys, Number};
-use relief_numeric::progress::forward_progress;
 use relief_numeric::select::gpu::runs::{Rows, Runs, encode, encode_scratch_words};
 use relief_numeric::select::gpu::{
-    Elements, Order, Output, Route, Selection, Wanted, default, scratch_words, select, select_with, space,
+    Elements, Output, Route, Selection, Wanted, default, scratch_words, select, select_with, space,
 };
 
 use crate::support::{Random, device};
@@ -203,32 +202,11 @@ fn poison(words: usize) -> Vec<u32> {
     vec![UNTOUCHED; words]
 }
 
-const ROUTES: [Route; 5] = [
-    Route::Phases,
-    Route::Sequences,
-    Route::LookBack {
-        reads: 1,
-        order: Order::Ticket,
-        glance: false,
-    },
-    Route::LookBack {
-        reads: 4,
-        order: Order::Ticket,
-        glance: false,
-    },
-    Route::LookBack {
-        reads: 4,
-        order: Order::Ahead,
-        glance: false,
-    },
-];
-
-/// Those that the device offers: others than the first two wait.
+/// Those that the device offers.
 fn routes(gpu: &Gpu) -> &'static [Route] {
-    if forward_progress(gpu.report()) {
-        &ROUTES
-    } else {
-        &ROUTES[..2]
+    match Route::fitting(gpu.report()) {
+        Route::LookBack => &[Route::Phases, Route::Sequences, Route::LookBack],
+        _ => &[Route::Phases, Route::Sequences],
     }
 }
 

@@ -4,7 +4,7 @@ use relief_kernels::device::Gpu;
 use relief_kernels::policy::Tuning;
 use relief_numeric::stencil::cpu::{self, Picture, Pixel, scratch_words};
 use relief_numeric::stencil::gpu::{
-    Samples, Size, Way, apply, apply_by, apply_with, default, row_words, space, way,
+    Samples, Size, Way, apply, apply_by, apply_with, default, row_words, space,
 };
 use relief_numeric::stencil::{Filter, GaussWeights, MAX_RADIUS, Mask, Shape};
 
@@ -48,36 +48,24 @@ fn noise<T: Known>(count: usize) -> Vec<T> {
 const POISON: u32 = 0xA1A1_A1A1;
 
 fn check<T: Known>(gpu: &Gpu, filter: &Filter, width: usize, height: usize) {
-    check_by::<T>(
-        gpu,
-        way(gpu.report(), filter, T::SAMPLES),
-        None,
-        filter,
-        width,
-        height,
-    );
+    check_by::<T>(gpu, None, filter, width, height);
     if gpu.report().software {
-        // As on hardware, where neighbours exchange vectors.
-        let way = Way {
-            ahead: 2,
-            copied: true,
-            exchange: true,
-            wide: true,
-            ..Way::PLAIN
-        };
-        check_by::<T>(gpu, way, Some(default(filter, T::SAMPLES)), filter, width, height);
+        // As on hardware.
+        for way in [
+            Way::Strips {
+                kept: false,
+                exchange: true,
+            },
+            Way::Wide { kept: false },
+        ] {
+            let tuning = default(filter, T::SAMPLES);
+            check_by::<T>(gpu, Some((way, tuning)), filter, width, height);
+        }
     }
 }
 
-/// In a layout, else the one that production takes.
-fn check_by<T: Known>(
-    gpu: &Gpu,
-    way: Way,
-    tuning: Option<Tuning>,
-    filter: &Filter,
-    width: usize,
-    height: usize,
-) {
+/// By a way in a layout, else those that production takes.
+fn check_by<T: Known>(gpu: &Gpu, way: Option<(Way, Tuning)>, filter: &Filter, width: usize, height: usize) {
     let size = Size {
         samples: T::SAMPLES,
         width: width as u32,
@@ -95,9 +83,9 @@ fn check_by<T: Known>(
     let from = gpu.upload(bytemuck::cast_slice(&samples)).unwrap();
     let words = from.words();
     let to = gpu.upload(&vec![POISON; words + 64]).unwrap();
-    match tuning {
+    match way {
         None => apply(gpu, filter, size, &from, &to).unwrap(),
-        Some(tuning) => apply_by(gpu, way, tuning, filter, size, &from, &to).unwrap(),
+        Some((way, tuning)) => apply_by(gpu, way, tuning, filter, size, &from, &to).unwrap(),
     }
     let found = gpu.read(&to, words + 64).wait().unwrap();
     let (found, after) = found.split_at(words * 4);
@@ -236,75 +224,48 @@ fn every_way_gives_what_the_cpu_gives() {
         return;
     };
     // Radii whose windows are lower than a step, as high as one, whole steps and not; a ring of any number of rows.
-    for (radius, ahead, vector) in [
-        (2, 2, 4),
-        (3, 1, 4),
-        (4, 4, 8),
-        (5, 1, 8),
-        (11, 3, 4),
-        (16, 1, 8),
-        (24, 2, 8),
-        (50, 1, 8),
-    ] {
-        let way = Way {
-            kept: true,
-            ahead,
-            exchange: radius != 5,
-            ..Way::PLAIN
-        };
+    for (radius, vector) in [(2, 4), (3, 4), (4, 8), (5, 8), (11, 4), (16, 8), (24, 8), (50, 8)] {
         let tuning = Tuning {
             units: 64,
             items: 1,
             vector,
         };
-        for (lines, items) in [(false, 1), (true, 1), (true, 32)] {
-            let way = Way { lines, ..way };
-            let tuning = Some(Tuning { items, ..tuning });
-            for filter in [
-                Filter::Box(radius),
-                Filter::Erosion(radius),
-                Filter::Dilation(radius),
-            ] {
-                check_by::<f32>(&gpu, way, tuning, &filter, 131, 150);
-            }
+        let kept = Way::Strips {
+            kept: true,
+            exchange: radius != 5,
+        };
+        for filter in [
+            Filter::Box(radius),
+            Filter::Erosion(radius),
+            Filter::Dilation(radius),
+        ] {
+            check_by::<f32>(&gpu, Some((kept, tuning)), &filter, 131, 150);
         }
-        check_by::<u8>(&gpu, way, Some(tuning), &Filter::Box(radius), 391, 150);
+        let sums = Filter::Box(radius);
+        check_by::<u8>(&gpu, Some((kept, tuning)), &sums, 391, 150);
         // Pictures narrower than a cube, and wider.
-        for (kept, copied) in [(false, false), (false, true), (true, false)] {
-            let way = Way {
-                kept,
-                copied,
-                wide: true,
-                ..way
-            };
-            check_by::<u8>(&gpu, way, Some(tuning), &Filter::Box(radius), 391, 150);
-            check_by::<u8>(&gpu, way, Some(tuning), &Filter::Box(radius), 1_153, 70);
-        }
-        let bytes = Tuning { vector: 8, ..tuning };
         for kept in [false, true] {
-            let way = Way { kept, ..way };
-            check_by::<u8>(&gpu, way, Some(bytes), &Filter::Erosion(radius), 391, 150);
+            let way = Some((Way::Wide { kept }, tuning));
+            check_by::<u8>(&gpu, way, &sums, 391, 150);
+            check_by::<u8>(&gpu, way, &sums, 1_153, 70);
         }
+        let tuning = Tuning { vector: 8, ..tuning };
+        check_by::<u8>(&gpu, Some((kept, tuning)), &Filter::Erosion(radius), 391, 150);
     }
+    let again = |exchange| Way::Strips {
+        kept: false,
+        exchange,
+    };
     let gauss = Filter::Gauss(GaussWeights::new(2.0).unwrap());
     for filter in [&gauss, &mask(1), &mask(3), &heavy_mask(2)] {
-        for matrix in [false, true] {
-            let way = Way {
-                matrix,
-                ..way(gpu.report(), filter, Samples::Bytes)
-            };
+        for way in [again(true), Way::Matrix] {
             let tuning = default(filter, Samples::Bytes);
-            check_by::<u8>(&gpu, way, Some(tuning), filter, 391, 150);
+            check_by::<u8>(&gpu, Some((way, tuning)), filter, 391, 150);
         }
     }
     let tuning = default(&gauss, Samples::Floats);
     for exchange in [false, true] {
-        let way = Way {
-            ahead: 2,
-            exchange,
-            ..Way::PLAIN
-        };
-        check_by::<f32>(&gpu, way, Some(tuning), &gauss, 391, 150);
+        check_by::<f32>(&gpu, Some((again(exchange), tuning)), &gauss, 391, 150);
     }
 }
 
@@ -324,27 +285,18 @@ fn wide_extremes_and_sums_keep_their_rows_whatever_the_radius() {
             if copied && gpu.report().software {
                 continue;
             }
-            let way = Way {
-                kept: true,
-                copied,
-                exchange: true,
-                ..Way::PLAIN
-            };
             let tuning = Tuning {
                 units,
                 items: 1,
                 vector: 8,
             };
+            let way = Some((Way::Kept { copied }, tuning));
             // More blocks than one, and a cube or two beside another.
-            check_by::<u8>(&gpu, way, Some(tuning), &filter, 258, 3 * radius as usize + 170);
-            check_by::<u8>(&gpu, way, Some(tuning), &filter, 2_045, 33);
-            let way = Way {
-                as_extremes: true,
-                ..way
-            };
-            let sums = Filter::Box(radius);
-            for (width, height) in [(258, 3 * radius as usize + 170), (2_045, 33), (1_003, 5)] {
-                check_by::<u8>(&gpu, way, Some(tuning), &sums, width, height);
+            let high = 3 * radius as usize + 170;
+            check_by::<u8>(&gpu, way, &filter, 258, high);
+            check_by::<u8>(&gpu, way, &filter, 2_045, 33);
+            for (width, height) in [(258, high), (2_045, 33), (1_003, 5)] {
+                check_by::<u8>(&gpu, way, &Filter::Box(radius), width, height);
             }
         }
     }

@@ -116,33 +116,6 @@ pub fn render(
     steps.tiles(output, pitch)
 }
 
-/// Times each step of [`render`] with `time`: for measurements only.
-///
-/// # Errors
-/// As [`render`]; of the launches that are timed, none.
-#[doc(hidden)]
-#[allow(clippy::too_many_arguments)]
-pub fn profile_steps(
-    gpu: &Gpu,
-    policy: &Policy,
-    mask: &Plane,
-    place: (i64, i64),
-    profile: &Profile,
-    band: Rect,
-    output: &Buffer,
-    pitch: u32,
-    time: impl Fn(&dyn Fn()) -> f64,
-) -> Result<Vec<(&'static str, f64)>, DeviceError> {
-    let steps = Steps::new(gpu, policy, None, profile, band, output, pitch)?;
-    let run = |step: Result<(), DeviceError>| drop(step);
-    steps.columns(mask, place, band)?;
-    steps.tiles(output, pitch)?;
-    Ok(vec![
-        ("columns", time(&|| run(steps.columns(mask, place, band)))),
-        ("tiles", time(&|| run(steps.tiles(output, pitch)))),
-    ])
-}
-
 struct Steps<'a> {
     gpu: &'a Gpu,
     shape: Shape,
@@ -257,8 +230,8 @@ fn columns_on<R: Runtime>(
             grid,
             CubeDim::new_1d(ROW),
             4,
-            ArrayArg::from_raw_parts(mask.buffer().handle(), mask.buffer().words()),
-            ArrayArg::from_raw_parts(bits.handle(), bits.words() / 4),
+            mask.buffer().array(1),
+            bits.array(4),
             region.pitch / 4,
             part.offset,
             part.pitch,
@@ -294,9 +267,9 @@ fn tiles_on<R: Runtime>(
             grid,
             CubeDim::new_1d(steps.shape.units),
             samples as usize,
-            ArrayArg::from_raw_parts(steps.bits.handle(), steps.bits.words()),
-            ArrayArg::from_raw_parts(steps.samples_of_codes.handle(), steps.samples_of_codes.words()),
-            ArrayArg::from_raw_parts(output.handle(), output.words() / samples as usize),
+            steps.bits.array(1),
+            steps.samples_of_codes.array(1),
+            output.array(samples as usize),
             region.pitch,
             pitch / samples,
             region.width,

@@ -143,46 +143,6 @@ pub fn render(
     steps.columns(profile, output, pitch)
 }
 
-/// Times each step of [`render`] with `time`: for measurements only.
-///
-/// # Errors
-/// As [`render`]; of the launches that are timed, none.
-#[doc(hidden)]
-#[allow(clippy::too_many_arguments)]
-pub fn profile_steps(
-    gpu: &Gpu,
-    mask: &Plane,
-    place: (i64, i64),
-    profile: &Profile,
-    band: Rect,
-    output: &Buffer,
-    pitch: u32,
-    time: impl Fn(&dyn Fn()) -> f64,
-) -> Vec<(&'static str, f64)> {
-    if crate::fused::check_output(gpu, profile.depth, band, output, pitch).is_err() {
-        return Vec::new();
-    }
-    let Some(region) = Region::new(band.width() as u32, band.height() as u32, profile.radius) else {
-        return Vec::new();
-    };
-    let Ok(steps) = Steps::new(gpu, region, None) else {
-        return Vec::new();
-    };
-    let run = |step: Result<(), DeviceError>| drop(step);
-    let mut times = vec![
-        (
-            "whites",
-            time(&|| run(steps.whites(mask, profile.depth, place, band))),
-        ),
-        ("rows", time(&|| run(steps.rows()))),
-    ];
-    if profile.radius > NEAR {
-        times.push(("minima", time(&|| run(steps.minima()))));
-    }
-    times.push(("columns", time(&|| run(steps.columns(profile, output, pitch)))));
-    times
-}
-
 struct Steps<'a> {
     gpu: &'a Gpu,
     region: Region,
@@ -325,9 +285,9 @@ fn whites_on<R: Runtime>(
             client,
             grid,
             CubeDim::new_2d(CUBE.0, CUBE.1),
-            ArrayArg::from_raw_parts(mask.buffer().handle(), mask.buffer().words()),
+            mask.buffer().array(1),
             numbers.into_iter().collect(),
-            ArrayArg::from_raw_parts(bits.handle(), bits.words()),
+            bits.array(1),
             region.bit_pitch,
             region.rows,
             stride,
@@ -353,8 +313,8 @@ fn rows_on<R: Runtime>(
             grid,
             CubeDim::new_2d(CUBE.0, CUBE.1),
             4,
-            ArrayArg::from_raw_parts(bits.handle(), bits.words()),
-            ArrayArg::from_raw_parts(rows.handle(), rows.words() / 4),
+            bits.array(1),
+            rows.array(4),
             region.bit_pitch,
             region.row_pitch / 4,
             region.rows,
@@ -382,8 +342,8 @@ fn minima_on<R: Runtime>(
             client,
             grid,
             CubeDim::new_2d(CUBE.0, CUBE.1),
-            ArrayArg::from_raw_parts(rows.handle(), rows.words()),
-            ArrayArg::from_raw_parts(minima.handle(), minima.words()),
+            rows.array(1),
+            minima.array(1),
             region.row_pitch,
             region.rows,
             stride,
@@ -406,15 +366,14 @@ fn columns_on<R: Runtime>(
     // SAFETY: visited rows lie within the radius of an output row, so inside g, and blocks of the minima are those of
     // such rows; the table has an entry for every square up to radius² + 1; the output was checked to hold the band.
     unsafe {
-        let array = |b: &Buffer| ArrayArg::from_raw_parts(b.handle(), b.words());
         columns::columns::launch_unchecked::<R>(
             client,
             grid,
             CubeDim::new_2d(CUBE.0, CUBE.1),
-            array(&steps.rows),
-            array(&steps.minima),
-            array(&profile.table),
-            array(output),
+            steps.rows.array(1),
+            steps.minima.array(1),
+            profile.table.array(1),
+            output.array(1),
             region.row_pitch,
             pitch,
             region.width,

@@ -303,33 +303,6 @@ pub fn render(
     steps.tiles(profile, output, pitch)
 }
 
-/// Times each step of [`render`] with `time`: for measurements only.
-///
-/// # Errors
-/// As [`render`]; of the launches that are timed, none.
-#[doc(hidden)]
-#[allow(clippy::too_many_arguments)]
-pub fn profile_steps(
-    gpu: &Gpu,
-    policy: &Policy,
-    mask: &Plane,
-    place: (i64, i64),
-    profile: &Profile,
-    band: Rect,
-    output: &Buffer,
-    pitch: u32,
-    time: impl Fn(&dyn Fn()) -> f64,
-) -> Result<Vec<(&'static str, f64)>, DeviceError> {
-    let steps = Steps::new(gpu, policy, None, profile, band, output, pitch)?;
-    let run = |step: Result<(), DeviceError>| drop(step);
-    steps.blocks(mask, place, band)?;
-    steps.tiles(profile, output, pitch)?;
-    Ok(vec![
-        ("blocks", time(&|| run(steps.blocks(mask, place, band)))),
-        ("tiles", time(&|| run(steps.tiles(profile, output, pitch)))),
-    ])
-}
-
 struct Steps<'a> {
     gpu: &'a Gpu,
     region: Region,
@@ -410,6 +383,7 @@ impl<'a> Steps<'a> {
             })
     }
 
+    #[allow(unsafe_code)]
     fn tiles(&self, profile: &Profile, output: &Buffer, pitch: u32) -> Result<(), DeviceError> {
         let region = &self.region;
         let grid = CubeCount::Static(region.tiles.0, region.tiles.1, 1);
@@ -421,7 +395,32 @@ impl<'a> Steps<'a> {
                 Operand::read("the samples of distances", &profile.table),
                 Operand::write("the output", output),
             ],
-            || on_client!(self.gpu, client => tiles_on(client, grid.clone(), self, profile, output, pitch)),
+            || {
+                on_client!(self.gpu, client => {
+                    let region = &self.region;
+                    let samples = 8 / per_word(region.shape.depth);
+                    // SAFETY: the blocks hold every tile with its margins; the table has an entry for every square up to
+                    // radius² + 1; eight samples are written where the first lies in the band, and rows are padded to as many.
+                    unsafe {
+                        let pairs = |b: &Buffer| b.array(2);
+                        tile::render::launch_unchecked(
+                            client,
+                            grid.clone(),
+                            CubeDim::new_1d(UNITS),
+                            2,
+                            samples as usize,
+                            pairs(&self.blocks),
+                            profile.table.array(1),
+                            output.array(samples as usize),
+                            region.span,
+                            pitch / samples,
+                            region.width,
+                            region.height,
+                            region.shape,
+                        );
+                    }
+                })
+            },
         )
     }
 }
@@ -443,8 +442,8 @@ fn blocks_on<R: Runtime>(
             client,
             grid,
             CubeDim::new_1d(ROW),
-            ArrayArg::from_raw_parts(mask.buffer().handle(), mask.buffer().words()),
-            ArrayArg::from_raw_parts(blocks.handle(), blocks.words()),
+            mask.buffer().array(1),
+            blocks.array(1),
             region.span * 2,
             part.offset,
             part.pitch,
@@ -456,39 +455,6 @@ fn blocks_on<R: Runtime>(
             part.column,
             region.shape.depth,
             aligned,
-        );
-    }
-}
-
-#[allow(unsafe_code)]
-fn tiles_on<R: Runtime>(
-    client: &ComputeClient<R>,
-    grid: CubeCount,
-    steps: &Steps<'_>,
-    profile: &Profile,
-    output: &Buffer,
-    pitch: u32,
-) {
-    let region = &steps.region;
-    let samples = 8 / per_word(region.shape.depth);
-    // SAFETY: the blocks hold every tile with its margins; the table has an entry for every square up to
-    // radius² + 1; eight samples are written where the first lies in the band, and rows are padded to as many.
-    unsafe {
-        let pairs = |b: &Buffer| ArrayArg::from_raw_parts(b.handle(), b.words() / 2);
-        tile::render::launch_unchecked::<R>(
-            client,
-            grid,
-            CubeDim::new_1d(UNITS),
-            2,
-            samples as usize,
-            pairs(&steps.blocks),
-            ArrayArg::from_raw_parts(profile.table.handle(), profile.table.words()),
-            ArrayArg::from_raw_parts(output.handle(), output.words() / samples as usize),
-            region.span,
-            pitch / samples,
-            region.width,
-            region.height,
-            region.shape,
         );
     }
 }

@@ -44,30 +44,30 @@ fn read(problem: &Reads, call: &OnGpu<'_>, indexed: bool) -> Outcome {
         "banks",
         &shape,
         &[Operand::write("the output", &call.outputs[0])],
-        || on_client!(call.gpu, client => read_on(client, problem, call, shape.clone())),
+        || {
+            on_client!(call.gpu, client => {
+                let width = problem.words();
+                let (table, out) = (&call.inputs[0], &call.outputs[0]);
+                // SAFETY: the table has as many words as are copied from it, places of it are below REACH / 4 + 96 words, and the output has
+                // a vector for each unit of each cube.
+                unsafe {
+                    read_rounds::launch_unchecked(
+                        client,
+                        CubeCount::Static(problem.cubes, 1, 1),
+                        CubeDim::new_1d(UNITS),
+                        width,
+                        table.array(width),
+                        out.array(width),
+                        problem.rounds / READS as u32,
+                        0,
+                        width,
+                        shape.clone(),
+                    );
+                }
+            })
+        },
     )?;
     Ok(())
-}
-
-fn read_on<R: Runtime>(client: &ComputeClient<R>, problem: &Reads, call: &OnGpu<'_>, shape: Shape) {
-    let width = problem.words();
-    let (table, out) = (&call.inputs[0], &call.outputs[0]);
-    // SAFETY: the table has as many words as are copied from it, places of it are below REACH / 4 + 96 words, and the output has
-    // a vector for each unit of each cube.
-    unsafe {
-        read_rounds::launch_unchecked::<R>(
-            client,
-            CubeCount::Static(problem.cubes, 1, 1),
-            CubeDim::new_1d(UNITS),
-            width,
-            ArrayArg::from_raw_parts(table.handle(), table.words() / width),
-            ArrayArg::from_raw_parts(out.handle(), out.words() / width),
-            problem.rounds / READS as u32,
-            0,
-            width,
-            shape,
-        );
-    }
 }
 
 #[cube(launch_unchecked)]

@@ -2,7 +2,7 @@
 #![allow(unsafe_code)]
 
 use cubecl::prelude::*;
-use relief_kernels::device::{Buffer, Operand, cubes, on_client};
+use relief_kernels::device::{Operand, cubes, on_client};
 use relief_numeric::bilateral::gpu::{bilateral, scratch_words};
 use relief_numeric::element::Element;
 use relief_numeric::transpose::gpu::Matrix;
@@ -116,44 +116,28 @@ pub(super) fn temporal() -> Vec<Variant<Temporal>> {
                 let (gpu, to) = (call.gpu, &call.outputs[0]);
                 let grid = cubes(gpu, count.div_ceil(256));
                 let (inputs, log) = (call.inputs, p.log_frames);
-                gpu.launch(
-                    "temporal",
-                    &log,
-                    &[Operand::write("the output", to)],
-                    || on_client!(gpu, client => temporal_on(client, inputs, to, count, log, grid.clone())),
-                )?;
+                gpu.launch("temporal", &log, &[Operand::write("the output", to)], || {
+                    on_client!(gpu, client => {
+                        let frames = inputs.iter().map(|frame| frame.array(1)).collect();
+                        // SAFETY: places are compared with `count`, words that all buffers hold.
+                        unsafe {
+                            mean_of_frames::launch_unchecked(
+                                client,
+                                grid.clone(),
+                                CubeDim::new_1d(256),
+                                frames,
+                                to.array(1),
+                                count,
+                                log,
+                            );
+                        }
+                    })
+                })?;
                 Ok(())
             },
         )
         .production(),
     ]
-}
-
-fn temporal_on<R: Runtime>(
-    client: &ComputeClient<R>,
-    inputs: &[Buffer],
-    to: &Buffer,
-    count: u32,
-    log: u32,
-    grid: CubeCount,
-) {
-    let mut frames = SequenceArg::new();
-    for frame in inputs {
-        // SAFETY: the buffer has so many words.
-        frames.push(unsafe { ArrayArg::from_raw_parts(frame.handle(), frame.words()) });
-    }
-    // SAFETY: places are compared with `count`, words that all buffers hold.
-    unsafe {
-        mean_of_frames::launch_unchecked::<R>(
-            client,
-            grid,
-            CubeDim::new_1d(256),
-            frames,
-            ArrayArg::from_raw_parts(to.handle(), to.words()),
-            count,
-            log,
-        );
-    }
 }
 
 /// Bytes in pairs of 16 bits each.

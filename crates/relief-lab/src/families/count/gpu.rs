@@ -69,39 +69,33 @@ fn counted(problem: &Count, call: &OnGpu<'_>, walk: Walk, width: u32) -> Outcome
         "count ladder",
         &shape,
         &[Operand::write("the output", &call.outputs[0])],
-        || on_client!(call.gpu, client => launch_on(client, call, shape, words, grid.clone())),
+        || {
+            on_client!(call.gpu, client => {
+                let (from, out) = (&call.inputs[0], &call.outputs[0]);
+                let width = shape.width as usize;
+                // SAFETY: the result has a word; vectors are compared with how many hold `words` words.
+                unsafe {
+                    clear::launch_unchecked(
+                        client,
+                        CubeCount::Static(1, 1, 1),
+                        CubeDim::new_1d(1),
+                        out.array(1),
+                    );
+                    count_words::launch_unchecked(
+                        client,
+                        grid.clone(),
+                        CubeDim::new_1d(shape.units),
+                        width,
+                        from.array(width),
+                        out.array(1),
+                        words,
+                        shape,
+                    );
+                }
+            })
+        },
     )?;
     Ok(())
-}
-
-fn launch_on<R: Runtime>(
-    client: &ComputeClient<R>,
-    call: &OnGpu<'_>,
-    shape: Shape,
-    words: u32,
-    grid: CubeCount,
-) {
-    let (from, out) = (&call.inputs[0], &call.outputs[0]);
-    let width = shape.width as usize;
-    // SAFETY: the result has a word; vectors are compared with how many hold `words` words.
-    unsafe {
-        clear::launch_unchecked::<R>(
-            client,
-            CubeCount::Static(1, 1, 1),
-            CubeDim::new_1d(1),
-            ArrayArg::from_raw_parts(out.handle(), out.words()),
-        );
-        count_words::launch_unchecked::<R>(
-            client,
-            grid,
-            CubeDim::new_1d(shape.units),
-            width,
-            ArrayArg::from_raw_parts(from.handle(), from.words() / width),
-            ArrayArg::from_raw_parts(out.handle(), out.words()),
-            words,
-            shape,
-        );
-    }
 }
 
 #[cube(launch_unchecked)]

@@ -290,42 +290,36 @@ mod gpu {
             "histogram even ladder",
             &shared,
             &[Operand::write("the output", &call.outputs[0])],
-            || on_client!(call.gpu, client => launch_on(client, call, len, shared, grid.clone())),
+            || {
+                on_client!(call.gpu, client => {
+                    let (from, out) = (&call.inputs[0], &call.outputs[0]);
+                    let (low, high) = (LOW as f32, HIGH as f32);
+                    // SAFETY: the result has two words for each counter, which places are compared with; numbers are compared with their count.
+                    unsafe {
+                        clear::launch_unchecked(
+                            client,
+                            CubeCount::Static((WORDS as u32).div_ceil(UNITS), 1, 1),
+                            CubeDim::new_1d(UNITS),
+                            out.array(1),
+                            WORDS as u32,
+                        );
+                        add_up::launch_unchecked(
+                            client,
+                            grid.clone(),
+                            CubeDim::new_1d(UNITS),
+                            from.array(1),
+                            out.array(1),
+                            len,
+                            low,
+                            high,
+                            BINS as f32 / (high - low),
+                            shared,
+                        );
+                    }
+                })
+            },
         )?;
         Ok(())
-    }
-
-    fn launch_on<R: Runtime>(
-        client: &ComputeClient<R>,
-        call: &OnGpu<'_>,
-        len: u32,
-        shared: bool,
-        grid: CubeCount,
-    ) {
-        let (from, out) = (&call.inputs[0], &call.outputs[0]);
-        let (low, high) = (LOW as f32, HIGH as f32);
-        // SAFETY: the result has two words for each counter, which places are compared with; numbers are compared with their count.
-        unsafe {
-            clear::launch_unchecked::<R>(
-                client,
-                CubeCount::Static((WORDS as u32).div_ceil(UNITS), 1, 1),
-                CubeDim::new_1d(UNITS),
-                ArrayArg::from_raw_parts(out.handle(), out.words()),
-                WORDS as u32,
-            );
-            add_up::launch_unchecked::<R>(
-                client,
-                grid,
-                CubeDim::new_1d(UNITS),
-                ArrayArg::from_raw_parts(from.handle(), from.words()),
-                ArrayArg::from_raw_parts(out.handle(), out.words()),
-                len,
-                low,
-                high,
-                BINS as f32 / (high - low),
-                shared,
-            );
-        }
     }
 
     #[cube(launch_unchecked)]

@@ -2,7 +2,7 @@
 #![allow(unsafe_code)]
 
 use cubecl::prelude::*;
-use relief_kernels::device::{Buffer, Operand, cubes, on_client};
+use relief_kernels::device::{Operand, cubes, on_client};
 use relief_numeric::element::Element;
 use relief_numeric::integral::Sums;
 use relief_numeric::integral::gpu as production;
@@ -116,37 +116,30 @@ fn by_columns(problem: &Integral, call: &OnGpu<'_>) -> Outcome {
         "integral columns",
         &float,
         &[Operand::write("the output", to.buffer)],
-        || on_client!(call.gpu, client => columns_on(client, call, rows.buffer, to, height, float)),
+        || {
+            on_client!(call.gpu, client => {
+                let vectors = to.pitch / 4;
+                // SAFETY: columns are compared with the pitch, of which both buffers hold `height` rows.
+                unsafe {
+                    add_columns::launch_unchecked(
+                        client,
+                        cubes(call.gpu, vectors.div_ceil(UNITS)),
+                        CubeDim::new_1d(UNITS),
+                        4,
+                        rows.buffer.array(4),
+                        to.buffer.array(4),
+                        vectors,
+                        height,
+                        float,
+                    );
+                }
+            })
+        },
     )?;
     Ok(())
 }
 
 const UNITS: u32 = 64;
-
-fn columns_on<R: Runtime>(
-    client: &ComputeClient<R>,
-    call: &OnGpu<'_>,
-    from: &Buffer,
-    to: Matrix<'_>,
-    height: u32,
-    float: bool,
-) {
-    let vectors = to.pitch / 4;
-    // SAFETY: columns are compared with the pitch, of which both buffers hold `height` rows.
-    unsafe {
-        add_columns::launch_unchecked::<R>(
-            client,
-            cubes(call.gpu, vectors.div_ceil(UNITS)),
-            CubeDim::new_1d(UNITS),
-            4,
-            ArrayArg::from_raw_parts(from.handle(), from.words() / 4),
-            ArrayArg::from_raw_parts(to.buffer.handle(), to.buffer.words() / 4),
-            vectors,
-            height,
-            float,
-        );
-    }
-}
 
 /// The sums down four columns.
 #[cube(launch_unchecked)]

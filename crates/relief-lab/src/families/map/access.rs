@@ -211,35 +211,29 @@ mod gpu {
             "map access",
             &(read.access, width),
             &[Operand::write("the output", &call.outputs[0])],
-            || on_client!(call.gpu, client => launch_on(client, read, call, width, grid.clone())),
+            || {
+                on_client!(call.gpu, client => {
+                    let (from, to) = (&call.inputs[0], &call.outputs[0]);
+                    // SAFETY: places of the input are clamped to its last word, and outputs hold whole vectors.
+                    unsafe {
+                        gather::launch_unchecked(
+                            client,
+                            grid.clone(),
+                            CubeDim::new_1d(UNITS),
+                            width as usize,
+                            from.array(1),
+                            to.array(width as usize),
+                            read.k as u32,
+                            read.len as u32,
+                            from.words() as u32 - 1,
+                            width,
+                            read.access,
+                        );
+                    }
+                })
+            },
         )?;
         Ok(())
-    }
-
-    fn launch_on<R: Runtime>(
-        client: &ComputeClient<R>,
-        read: &Read,
-        call: &OnGpu<'_>,
-        width: u32,
-        grid: CubeCount,
-    ) {
-        let (from, to) = (&call.inputs[0], &call.outputs[0]);
-        // SAFETY: places of the input are clamped to its last word, and outputs hold whole vectors.
-        unsafe {
-            gather::launch_unchecked::<R>(
-                client,
-                grid,
-                CubeDim::new_1d(UNITS),
-                width as usize,
-                ArrayArg::from_raw_parts(from.handle(), from.words()),
-                ArrayArg::from_raw_parts(to.handle(), to.words() / width as usize),
-                read.k as u32,
-                read.len as u32,
-                from.words() as u32 - 1,
-                width,
-                read.access,
-            );
-        }
     }
 
     #[cube(launch_unchecked)]

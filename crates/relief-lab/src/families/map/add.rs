@@ -8,8 +8,8 @@
 //! - `threads`: all threads, ordinary stores.
 //! - `production`: all threads; large results take non-temporal stores.
 //! - devices: `scalar`, `pair`, `quad` a unit; `boxes stored`: units load, the device copies the sums of a
-//!   cube to memory; `boxes`: it copies the terms to the cube as well, as CUB does; `several quads`: as
-//!   tuned; `production`: on CUDA with the bytes under way that suit memory best.
+//!   cube to memory; `boxes`: it copies the terms to the cube as well, as CUB does; `several quads`: production,
+//!   as tuned.
 
 use rayon::prelude::*;
 use relief_kernels::isa::{Isa, Level};
@@ -142,7 +142,7 @@ mod boxes;
 #[cfg(feature = "gpu")]
 mod gpu {
     use relief_kernels::policy::Tuning;
-    use relief_numeric::map::gpu::{self as production, DEFAULT, SPACE, add_default, add_with};
+    use relief_numeric::map::gpu::{DEFAULT, SPACE, add_with};
 
     use super::{Add, boxes};
     use crate::family::{OnGpu, Variant};
@@ -216,21 +216,6 @@ mod gpu {
                 },
             )
             .tuned("map add", SPACE, DEFAULT)
-            .tuned_by(|_, device| ("map add", SPACE, add_default(device))),
-            Variant::gpu(
-                "production",
-                "quads; on CUDA in cubes that have as many bytes under way as its memory likes best",
-                |problem: &Add, call: OnGpu<'_>| {
-                    let (inputs, out) = (call.inputs, &call.outputs[0]);
-                    Ok(production::add(
-                        call.gpu,
-                        &inputs[0],
-                        &inputs[1],
-                        out,
-                        problem.len,
-                    )?)
-                },
-            )
             .production(),
         ]
     }

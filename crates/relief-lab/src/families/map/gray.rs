@@ -268,38 +268,32 @@ mod gpu {
             "gray ladder",
             &shape,
             &[Operand::write("the output", &call.outputs[0])],
-            || on_client!(call.gpu, client => launch_on(client, call, shape, count, width, grid.clone())),
+            || {
+                on_client!(call.gpu, client => {
+                    let (loads, weights) = shape;
+                    let (rgb, out) = (&call.inputs[0], &call.outputs[0]);
+                    let width = width as usize;
+                    // The input holds whole vectors of its own length, which may be fewer than three for each of the output.
+                    let last = (rgb.words() / width) as u32 - 1;
+                    // SAFETY: places of the output are compared with `count`, those of the input clamped to its last vector.
+                    unsafe {
+                        gray_units::launch_unchecked(
+                            client,
+                            grid.clone(),
+                            CubeDim::new_1d(UNITS),
+                            width,
+                            rgb.array(width),
+                            out.array(width),
+                            count,
+                            last,
+                            loads,
+                            weights,
+                        );
+                    }
+                })
+            },
         )?;
         Ok(())
-    }
-
-    fn launch_on<R: Runtime>(
-        client: &ComputeClient<R>,
-        call: &OnGpu<'_>,
-        (loads, weights): (Loads, Weights),
-        count: u32,
-        width: u32,
-        grid: CubeCount,
-    ) {
-        let (rgb, out) = (&call.inputs[0], &call.outputs[0]);
-        let width = width as usize;
-        // The input holds whole vectors of its own length, which may be fewer than three for each of the output.
-        let last = (rgb.words() / width) as u32 - 1;
-        // SAFETY: places of the output are compared with `count`, those of the input clamped to its last vector.
-        unsafe {
-            gray_units::launch_unchecked::<R>(
-                client,
-                grid,
-                CubeDim::new_1d(UNITS),
-                width,
-                ArrayArg::from_raw_parts(rgb.handle(), rgb.words() / width),
-                ArrayArg::from_raw_parts(out.handle(), out.words() / width),
-                count,
-                last,
-                loads,
-                weights,
-            );
-        }
     }
 
     #[cube(launch_unchecked)]

@@ -226,32 +226,26 @@ mod gpu {
             "scale blocks",
             &(width, height),
             &[Operand::write("the output", &call.outputs[0])],
-            || on_client!(call.gpu, client => launch_on(client, picture, call, (width, height), cubes)),
+            || {
+                on_client!(call.gpu, client => {
+                    let (values, out) = (&call.inputs[0], &call.outputs[0]);
+                    // SAFETY: columns and rows are compared with the picture's, and both buffers hold it.
+                    unsafe {
+                        scale_pixels::launch_unchecked(
+                            client,
+                            CubeCount::Static(cubes.0, cubes.1, 1),
+                            CubeDim::new_2d(width, height),
+                            values.array(1),
+                            out.array(1),
+                            picture.width as u32,
+                            picture.height as u32,
+                            FACTOR,
+                        );
+                    }
+                })
+            },
         )?;
         Ok(())
-    }
-
-    fn launch_on<R: Runtime>(
-        client: &ComputeClient<R>,
-        picture: &Picture,
-        call: &OnGpu<'_>,
-        (width, height): (u32, u32),
-        cubes: (u32, u32),
-    ) {
-        let (values, out) = (&call.inputs[0], &call.outputs[0]);
-        // SAFETY: columns and rows are compared with the picture's, and both buffers hold it.
-        unsafe {
-            scale_pixels::launch_unchecked::<R>(
-                client,
-                CubeCount::Static(cubes.0, cubes.1, 1),
-                CubeDim::new_2d(width, height),
-                ArrayArg::from_raw_parts(values.handle(), values.words()),
-                ArrayArg::from_raw_parts(out.handle(), out.words()),
-                picture.width as u32,
-                picture.height as u32,
-                FACTOR,
-            );
-        }
     }
 
     #[cube(launch_unchecked)]

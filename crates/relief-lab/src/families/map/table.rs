@@ -162,7 +162,7 @@ mod gpu {
 
     use cubecl::prelude::*;
     use relief_kernels::device::{Operand, cubes, on_client};
-    use relief_kernels::table::gpu::{DEFAULT, SPACE, default, map_with};
+    use relief_kernels::table::gpu::{DEFAULT, SPACE, map_with};
     use relief_raster::{Depth, Sample};
 
     use super::Lookup;
@@ -235,12 +235,7 @@ mod gpu {
                 )?)
             },
         );
-        variants.push(
-            production
-                .tuned(kernel(depth), SPACE, DEFAULT)
-                .tuned_by(|_, device| (kernel(S::DEPTH), SPACE, default(device, S::DEPTH)))
-                .production(),
-        );
+        variants.push(production.tuned(kernel(depth), SPACE, DEFAULT).production());
         variants
     }
 
@@ -279,38 +274,32 @@ mod gpu {
             "table ladder",
             &(shape, vector),
             &[Operand::write("the output", &call.outputs[0])],
-            || on_client!(call.gpu, client => launch_on(client, call, shape, vector, count, grid.clone())),
+            || {
+                on_client!(call.gpu, client => {
+                    let (bits, place) = shape;
+                    let (source, table, out) = (&call.inputs[0], &call.inputs[1], &call.outputs[0]);
+                    let width = vector as usize;
+                    // SAFETY: places are compared with `count`, and both buffers hold as many vectors; the table has an entry for
+                    // every sample.
+                    unsafe {
+                        look_up::launch_unchecked(
+                            client,
+                            grid.clone(),
+                            CubeDim::new_1d(UNITS),
+                            width,
+                            table.array(1),
+                            source.array(width),
+                            out.array(width),
+                            count,
+                            bits,
+                            place,
+                            width,
+                        );
+                    }
+                })
+            },
         )?;
         Ok(())
-    }
-
-    fn launch_on<R: Runtime>(
-        client: &ComputeClient<R>,
-        call: &OnGpu<'_>,
-        (bits, place): (u32, Place),
-        vector: u32,
-        count: u32,
-        grid: CubeCount,
-    ) {
-        let (source, table, out) = (&call.inputs[0], &call.inputs[1], &call.outputs[0]);
-        let width = vector as usize;
-        // SAFETY: places are compared with `count`, and both buffers hold as many vectors; the table has an entry for
-        // every sample.
-        unsafe {
-            look_up::launch_unchecked::<R>(
-                client,
-                grid,
-                CubeDim::new_1d(UNITS),
-                width,
-                ArrayArg::from_raw_parts(table.handle(), table.words()),
-                ArrayArg::from_raw_parts(source.handle(), source.words() / width),
-                ArrayArg::from_raw_parts(out.handle(), out.words() / width),
-                count,
-                bits,
-                place,
-                width,
-            );
-        }
     }
 
     #[cube(launch_unchecked)]

@@ -92,7 +92,7 @@ impl Launch<'_> {
                 CubeDim::new_1d(UNITS),
                 ArrayArg::from_raw_parts(left.handle(), 2 * left.words()),
                 ArrayArg::from_raw_parts(right.handle(), 2 * right.words()),
-                ArrayArg::from_raw_parts(result.handle(), result.words()),
+                result.array(1),
                 rows,
                 inner,
                 columns,

@@ -2,7 +2,7 @@
 #![allow(unsafe_code)]
 
 use cubecl::prelude::*;
-use relief_kernels::device::{Buffer, Operand, cubes, on_client};
+use relief_kernels::device::{Operand, cubes, on_client};
 use relief_kernels::policy::Tuning;
 use relief_numeric::matmul::gpu as production;
 
@@ -65,30 +65,6 @@ pub(super) fn variants() -> Vec<Variant<Product>> {
                     vector: 8,
                 };
                 blocks(p, &call, Some(squares))
-            },
-        ),
-        Variant::gpu(
-            "128 units, few sums",
-            "8 × 4 sums for each unit, slices of 16",
-            |p: &Product, call: OnGpu<'_>| {
-                let few = Tuning {
-                    units: 128,
-                    items: 32,
-                    vector: 16,
-                };
-                blocks(p, &call, Some(few))
-            },
-        ),
-        Variant::gpu(
-            "256 units, few sums",
-            "8 × 4 sums for each unit, slices of 16",
-            |p: &Product, call: OnGpu<'_>| {
-                let few = Tuning {
-                    units: 256,
-                    items: 32,
-                    vector: 16,
-                };
-                blocks(p, &call, Some(few))
             },
         ),
         Variant::gpu(
@@ -169,10 +145,6 @@ struct Launch {
 impl Launch {
     fn on<R: Runtime>(&self, client: &ComputeClient<R>, call: &OnGpu<'_>) {
         let grid = cubes(call.gpu, self.count);
-        let array = |buffer: &Buffer, width| {
-            // SAFETY: the handle and its length are the buffer's.
-            unsafe { ArrayArg::from_raw_parts(buffer.handle(), buffer.words() / width) }
-        };
         let (left, right, result) = (&call.inputs[0], &call.inputs[1], &call.outputs[0]);
         let (rows, inner, pitch, columns) = (self.rows, self.inner, self.pitch, self.columns);
         let square = CubeDim::new_2d(TILE, TILE);
@@ -184,9 +156,9 @@ impl Launch {
                     client,
                     grid,
                     $cube,
-                    array(left, 1),
-                    array(right, 1),
-                    array(result, 1),
+                    left.array(1),
+                    right.array(1),
+                    result.array(1),
                     rows,
                     inner,
                     pitch,
@@ -202,16 +174,16 @@ impl Launch {
                 Step::Naive => launch!(sums, square, true),
                 Step::Coalesced => launch!(sums, square, false),
                 Step::Shared => launch!(tiles, square),
-                Step::Columns => launch!(columns_of_eight, line(512)),
-                Step::Squares => launch!(squares, line(256)),
+                Step::Columns => launch!(eight_rows, line(512), 1u32),
+                Step::Squares => launch!(eight_rows, line(256), 8u32),
                 Step::Vectors => vectors::launch_unchecked::<R>(
                     client,
                     grid,
                     line(256),
                     4,
-                    array(left, 4),
-                    array(right, 4),
-                    array(result, 4),
+                    left.array(4),
+                    right.array(4),
+                    result.array(4),
                     rows,
                     inner,
                     pitch / 4,
@@ -354,10 +326,10 @@ fn put(
     }
 }
 
-/// Eight sums of a column for each unit: 64 × 64 of a cube.
+/// Eight rows of sums for each unit, `across` columns of them, 1 or 8: 64 × 64 or 128 × 128 of a cube.
 #[cube(launch_unchecked)]
 #[allow(clippy::too_many_arguments)]
-fn columns_of_eight(
+fn eight_rows(
     left: &Array<f32>,
     right: &Array<f32>,
     result: &mut Array<f32>,
@@ -365,15 +337,19 @@ fn columns_of_eight(
     inner: u32,
     pitch: u32,
     columns: u32,
+    #[comptime] across: u32,
 ) {
-    let mut lefts = SharedMemory::<f32>::new(512usize);
-    let mut rights = SharedMemory::<f32>::new(512usize);
-    let across = (columns + comptime!(64 - 1)) / 64;
-    let (top, start) = ((CUBE_POS as u32 / across) * 64, (CUBE_POS as u32 % across) * 64);
-    let (row, column) = ((UNIT_POS / 64) * EIGHT, UNIT_POS % 64);
-    let mut sums = Array::<f32>::new(8usize);
+    let side = comptime!(if across == 1 { 64u32 } else { 128u32 });
+    let units = comptime!(side * side / (EIGHT * across));
+    let mut lefts = SharedMemory::<f32>::new(comptime!((side * EIGHT) as usize));
+    let mut rights = SharedMemory::<f32>::new(comptime!((side * EIGHT) as usize));
+    let cubes = (columns + comptime!(side - 1)) / side;
+    let (top, start) = ((CUBE_POS as u32 / cubes) * side, (CUBE_POS as u32 % cubes) * side);
+    let of_row = comptime!(side / across);
+    let (row, column) = ((UNIT_POS / of_row) * EIGHT, (UNIT_POS % of_row) * across);
+    let mut sums = Array::<f32>::new(comptime!((EIGHT * across) as usize));
     #[unroll]
-    for i in 0..8usize {
+    for i in 0..comptime!((EIGHT * across) as usize) {
         sums[i] = f32::new(0.0);
     }
     let mut begin = u32::new(0);
@@ -390,85 +366,23 @@ fn columns_of_eight(
             inner,
             pitch,
             columns,
-            64u32,
-            512u32,
+            side,
+            units,
         );
         sync_cube();
         #[unroll]
         for k in 0..EIGHT {
-            let other = rights[(comptime!(k * 64) + column) as usize];
+            let mut others = Array::<f32>::new(comptime!(across as usize));
             #[unroll]
-            for i in 0..8u32 {
-                let number = lefts[((row + i) * EIGHT + k) as usize];
-                sums[comptime!(i as usize)] = fma(number, other, sums[comptime!(i as usize)]);
-            }
-        }
-        sync_cube();
-        begin += EIGHT;
-    }
-    #[unroll]
-    for i in 0..8u32 {
-        if top + row + i < rows {
-            if start + column < columns {
-                result[((top + row + i) * columns + start + column) as usize] = sums[comptime!(i as usize)];
-            }
-        }
-    }
-}
-
-/// 8 × 8 sums for each unit: 128 × 128 of a cube.
-#[cube(launch_unchecked)]
-#[allow(clippy::too_many_arguments)]
-fn squares(
-    left: &Array<f32>,
-    right: &Array<f32>,
-    result: &mut Array<f32>,
-    rows: u32,
-    inner: u32,
-    pitch: u32,
-    columns: u32,
-) {
-    let mut lefts = SharedMemory::<f32>::new(1_024usize);
-    let mut rights = SharedMemory::<f32>::new(1_024usize);
-    let across = (columns + comptime!(128 - 1)) / 128;
-    let (top, start) = ((CUBE_POS as u32 / across) * 128, (CUBE_POS as u32 % across) * 128);
-    let (row, column) = ((UNIT_POS / 16) * EIGHT, (UNIT_POS % 16) * EIGHT);
-    let mut sums = Array::<f32>::new(64usize);
-    #[unroll]
-    for i in 0..64usize {
-        sums[i] = f32::new(0.0);
-    }
-    let mut begin = u32::new(0);
-    while begin < inner {
-        put(
-            left,
-            right,
-            &mut lefts,
-            &mut rights,
-            top,
-            start,
-            begin,
-            rows,
-            inner,
-            pitch,
-            columns,
-            128u32,
-            256u32,
-        );
-        sync_cube();
-        #[unroll]
-        for k in 0..EIGHT {
-            let mut others = Array::<f32>::new(8usize);
-            #[unroll]
-            for j in 0..8u32 {
-                others[comptime!(j as usize)] = rights[(comptime!(k * 128) + column + j) as usize];
+            for j in 0..across {
+                others[comptime!(j as usize)] = rights[(comptime!(k * side) + column + j) as usize];
             }
             #[unroll]
-            for i in 0..8u32 {
+            for i in 0..EIGHT {
                 let number = lefts[((row + i) * EIGHT + k) as usize];
                 #[unroll]
-                for j in 0..8u32 {
-                    let at = comptime!((i * 8 + j) as usize);
+                for j in 0..across {
+                    let at = comptime!((i * across + j) as usize);
                     sums[at] = fma(number, others[comptime!(j as usize)], sums[at]);
                 }
             }
@@ -477,13 +391,13 @@ fn squares(
         begin += EIGHT;
     }
     #[unroll]
-    for i in 0..8u32 {
+    for i in 0..EIGHT {
         #[unroll]
-        for j in 0..8u32 {
+        for j in 0..across {
             if top + row + i < rows {
                 if start + column + j < columns {
                     let to = (top + row + i) * columns + start + column + j;
-                    result[to as usize] = sums[comptime!((i * 8 + j) as usize)];
+                    result[to as usize] = sums[comptime!((i * across + j) as usize)];
                 }
             }
         }

@@ -205,10 +205,6 @@ struct Launch {
 impl Launch {
     fn on<R: Runtime>(&self, client: &ComputeClient<R>, call: &OnGpu<'_>) {
         let (matrix, x, y) = (&call.inputs[0], &call.inputs[1], &call.outputs[0]);
-        let array = |buffer: &relief_kernels::device::Buffer, width| {
-            // SAFETY: the handle and its length are the buffer's.
-            unsafe { ArrayArg::from_raw_parts(buffer.handle(), buffer.words() / width) }
-        };
         let grid = cubes(call.gpu, self.count);
         let (rows, columns, lanes) = (self.rows, self.columns, self.lanes);
         let (line, square) = (CubeDim::new_1d(UNITS), CubeDim::new_2d(TILE, TILE));
@@ -220,9 +216,9 @@ impl Launch {
                     grid,
                     $cube,
                     $($vector,)?
-                    array(matrix, $of_matrix),
-                    array(x, $of_x),
-                    array(y, $of_y),
+                    matrix.array($of_matrix),
+                    x.array($of_x),
+                    y.array($of_y),
                     rows,
                     columns.div_ceil($of_matrix),
                     $($also),*

@@ -2,7 +2,7 @@
 #![allow(unsafe_code)]
 
 use cubecl::prelude::*;
-use relief_kernels::device::{Buffer, Operand, on_client};
+use relief_kernels::device::{Operand, on_client};
 use relief_numeric::min_plus::gpu::{self as production, Arrival, Layout, Matrix, Size, Step};
 
 use super::{Numbers, Product};
@@ -20,68 +20,9 @@ pub(super) fn variants(numbers: Numbers) -> Vec<Variant<Product>> {
     }
     let idea = "tiles by way of shared memory, results in registers, operands as vectors";
     let layouts = [
-        ("64 units, 8 × 8, depth 8", 64, 8, 8, Arrival::Held),
-        ("64 units, 8 × 8, depth 16, first", 64, 8, 16, Arrival::First),
-        ("64 units, 8 × 8, depth 32, first", 64, 8, 32, Arrival::First),
-        ("128 units, 8 × 8, depth 16, first", 128, 8, 16, Arrival::First),
-        ("128 units, 8 × 8, depth 32, first", 128, 8, 32, Arrival::First),
-        ("256 units, 8 × 8, depth 16, first", 256, 8, 16, Arrival::First),
-        (
-            "128 units, 8 × 16, depth 8, straight",
-            128,
-            16,
-            8,
-            Arrival::Straight,
-        ),
-        (
-            "128 units, 8 × 16, depth 8, rows ahead",
-            128,
-            16,
-            8,
-            Arrival::Ahead,
-        ),
-        (
-            "128 units, 8 × 16, depth 16, straight",
-            128,
-            16,
-            16,
-            Arrival::Straight,
-        ),
-        (
-            "128 units, 8 × 16, depth 16, rows ahead",
-            128,
-            16,
-            16,
-            Arrival::Ahead,
-        ),
-        (
-            "128 units, 8 × 8, depth 16, straight",
-            128,
-            8,
-            16,
-            Arrival::Straight,
-        ),
-        (
-            "256 units, 8 × 8, depth 8, straight",
-            256,
-            8,
-            8,
-            Arrival::Straight,
-        ),
-        (
-            "256 units, 8 × 8, depth 16, straight",
-            256,
-            8,
-            16,
-            Arrival::Straight,
-        ),
-        (
-            "256 units, 8 × 8, depth 16, rows ahead",
-            256,
-            8,
-            16,
-            Arrival::Ahead,
-        ),
+        ("8 × 8 sums", 64, 8, 8, Arrival::Held),
+        ("copied by the device", 256, 8, 16, Arrival::Straight),
+        ("8 × 16 sums, rows ahead", 128, 16, 16, Arrival::Ahead),
     ];
     for (name, units, rows, depth, arrival) in layouts {
         let layout = Layout {
@@ -289,9 +230,9 @@ impl Launch<'_> {
                 client,
                 CubeCount::Static(side, side, 1),
                 CubeDim::new_2d(SIDE, LINES),
-                array(&self.call.inputs[0]),
-                array(&self.call.inputs[1]),
-                array(&self.call.scratch[0]),
+                self.call.inputs[0].array(1),
+                self.call.inputs[1].array(1),
+                self.call.scratch[0].array(1),
                 self.n(),
                 self.pitch(),
                 self.padded(),
@@ -303,8 +244,8 @@ impl Launch<'_> {
     fn on<R: Runtime>(&self, client: &ComputeClient<R>) {
         let (n, pitch) = (self.n(), self.pitch());
         let infinity = f32::INFINITY.to_bits();
-        let (a, b) = (array(&self.call.inputs[0]), array(&self.call.inputs[1]));
-        let out = array(&self.call.outputs[0]);
+        let (a, b) = (self.call.inputs[0].array(1), self.call.inputs[1].array(1));
+        let out = self.call.outputs[0].array(1);
         // Results up to the pitch are stored: those past n have no operands.
         let tiles = |across: u32, down: u32| CubeCount::Static(pitch.div_ceil(across), n.div_ceil(down), 1);
         // SAFETY: of a and b rows and columns below n are read, of the padded ones those of whole tiles; rows below n and columns below the
@@ -339,7 +280,7 @@ impl Launch<'_> {
                     client,
                     tiles(TILE, TILE),
                     CubeDim::new_2d(EIGHT, EIGHT),
-                    array(&self.call.scratch[0]),
+                    self.call.scratch[0].array(1),
                     out,
                     n,
                     pitch,
@@ -360,11 +301,6 @@ impl Launch<'_> {
             }
         }
     }
-}
-
-fn array<R: Runtime>(buffer: &Buffer) -> ArrayArg<R> {
-    // SAFETY: the length is that of the buffer.
-    unsafe { ArrayArg::from_raw_parts(buffer.handle(), buffer.words()) }
 }
 
 #[cube(launch_unchecked)]

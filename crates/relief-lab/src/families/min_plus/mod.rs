@@ -13,10 +13,10 @@
 //! - `version 2`: a kernel pads the matrix with `INFINITY` and another writes its transpose; 8 × 8 units a cube, each 8 × 8 results,
 //!   8 apart, in registers: 16 loads for 64 operations.
 //! - `shared`: 32 × 32 numbers of both operands at a time by way of shared memory, a result for each unit.
-//! - `… units, … × 8, depth …`: both staged in vectors, two slices of each so that loads run ahead, 8 × 8 or 16 × 8 results in registers
-//!   as squares of 4 × 4. The next slices wait in registers for the end of those in use; `first`: units wait for them before they compute, and
-//!   others compute meanwhile, which takes fewer registers. Floats: the
-//!   kernel finds out whether any is negative.
+//! - `8 × 8 sums`: both staged in vectors, two slices of each so that loads run ahead, 8 × 8 results in registers as squares of
+//!   4 × 4. The next slices wait in registers for the end of those in use. Floats: the kernel finds out whether any is negative.
+//! - `copied by the device`: slices come to shared memory without registers.
+//! - `8 × 16 sums, rows ahead`: the same with more sums to a unit, and rows in registers before those before are used.
 //! - `additions and minima`, `three-way minima`: one of its loops alone.
 //! - `production`: that kernel in its tuned layout.
 //!

@@ -2,7 +2,7 @@
 #![allow(unsafe_code)]
 
 use cubecl::prelude::*;
-use relief_kernels::device::{Buffer, Operand, on_client};
+use relief_kernels::device::{Operand, on_client};
 use relief_kernels::policy::Tuning;
 use relief_numeric::element::Element;
 use relief_numeric::morphology::gpu::{self as production, Morphology, Size};
@@ -260,9 +260,9 @@ impl Launch<'_> {
                 client,
                 grid,
                 CubeDim::new_2d(UNITS.0, UNITS.1),
-                array(&self.call.inputs[0]),
-                array(&self.call.inputs[2]),
-                array(&self.call.outputs[0]),
+                self.call.inputs[0].array(1),
+                self.call.inputs[2].array(1),
+                self.call.outputs[0].array(1),
                 self.p.width as u32,
                 self.p.height as u32,
                 self.p.pitch() as u32 / self.plan.per_word(),
@@ -280,9 +280,9 @@ impl Launch<'_> {
                     client,
                     grid,
                     CubeDim::new_2d(UNITS.0, UNITS.1),
-                    array(&self.call.inputs[0]),
-                    array(&self.call.inputs[2]),
-                    array(&self.call.scratch[0]),
+                    self.call.inputs[0].array(1),
+                    self.call.inputs[2].array(1),
+                    self.call.scratch[0].array(1),
                     self.p.width as u32,
                     self.p.height as u32,
                     self.p.pitch() as u32 / self.plan.per_word(),
@@ -293,9 +293,9 @@ impl Launch<'_> {
                     client,
                     grid,
                     CubeDim::new_2d(UNITS.0, UNITS.1),
-                    array(&self.call.scratch[0]),
-                    array(&self.call.inputs[2]),
-                    array(&self.call.outputs[0]),
+                    self.call.scratch[0].array(1),
+                    self.call.inputs[2].array(1),
+                    self.call.outputs[0].array(1),
                     self.p.width as u32,
                     self.p.height as u32,
                     self.p.pitch() as u32 / self.plan.per_word(),
@@ -305,11 +305,6 @@ impl Launch<'_> {
             }
         }
     }
-}
-
-fn array<R: Runtime>(buffer: &Buffer) -> ArrayArg<R> {
-    // SAFETY: the length is that of the buffer.
-    unsafe { ArrayArg::from_raw_parts(buffer.handle(), buffer.words()) }
 }
 
 /// The sample at (x, y), the least outside.

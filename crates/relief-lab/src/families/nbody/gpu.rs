@@ -2,7 +2,7 @@
 #![allow(unsafe_code)]
 
 use cubecl::prelude::*;
-use relief_kernels::device::{Buffer, Operand, cubes, on_client};
+use relief_kernels::device::{Operand, cubes, on_client};
 use relief_kernels::policy::Tuning;
 use relief_numeric::nbody::Space;
 use relief_numeric::nbody::gpu::{self as production, Bodies};
@@ -106,37 +106,26 @@ fn far(problem: &Pull, call: &OnGpu<'_>, vector: u32) -> Outcome {
     };
     let grid = cubes(call.gpu, count.div_ceil(UNITS));
     let (from, to) = (&call.inputs[0], &call.outputs[0]);
-    call.gpu.launch(
-        "nbody far",
-        &vector,
-        &[Operand::write("the output", to)],
-        || on_client!(call.gpu, client => far_on(client, from, to, count, vector, grid.clone())),
-    )?;
+    call.gpu
+        .launch("nbody far", &vector, &[Operand::write("the output", to)], || {
+            on_client!(call.gpu, client => {
+                // SAFETY: bodies are compared with `count`, and both buffers have four words for each.
+                unsafe {
+                    pull_far::launch_unchecked(
+                        client,
+                        grid.clone(),
+                        CubeDim::new_1d(UNITS),
+                        vector as usize,
+                        from.array(vector as usize),
+                        to.array(1),
+                        count,
+                        SOFTENING * SOFTENING,
+                        vector,
+                    );
+                }
+            })
+        })?;
     Ok(())
-}
-
-fn far_on<R: Runtime>(
-    client: &ComputeClient<R>,
-    from: &Buffer,
-    to: &Buffer,
-    count: u32,
-    vector: u32,
-    grid: CubeCount,
-) {
-    // SAFETY: bodies are compared with `count`, and both buffers have four words for each.
-    unsafe {
-        pull_far::launch_unchecked::<R>(
-            client,
-            grid,
-            CubeDim::new_1d(UNITS),
-            vector as usize,
-            ArrayArg::from_raw_parts(from.handle(), from.words() / vector as usize),
-            ArrayArg::from_raw_parts(to.handle(), to.words()),
-            count,
-            SOFTENING * SOFTENING,
-            vector,
-        );
-    }
 }
 
 #[cube(launch_unchecked)]

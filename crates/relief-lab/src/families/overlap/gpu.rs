@@ -211,40 +211,27 @@ const UNITS: u32 = 256;
 fn multiply(gpu: &Gpu, from: &Buffer, to: &Buffer, count: usize, first: u32, sent: bool) -> Outcome {
     let count = count as u32;
     let grid = cubes(gpu, count.div_ceil(UNITS));
-    gpu.launch(
-        "overlap",
-        &sent,
-        &[Operand::write("the output", to)],
-        || on_client!(gpu, client => multiply_on(client, from, to, count, first, sent, grid.clone())),
-    )?;
+    gpu.launch("overlap", &sent, &[Operand::write("the output", to)], || {
+        on_client!(gpu, client => {
+            // What is made on the device reads nothing: another name of the target may not be bound beside it.
+            let input = if sent { from.handle() } else { client.empty(16) };
+            let words = if sent { from.words() } else { 4 };
+            // SAFETY: places are compared with `count`, and both buffers have as many words, of which `from` is only read where it was sent.
+            unsafe {
+                multiply_words::launch_unchecked(
+                    client,
+                    grid.clone(),
+                    CubeDim::new_1d(UNITS),
+                    ArrayArg::from_raw_parts(input, words),
+                    to.array(1),
+                    count,
+                    first,
+                    sent,
+                );
+            }
+        })
+    })?;
     Ok(())
-}
-
-fn multiply_on<R: Runtime>(
-    client: &ComputeClient<R>,
-    from: &Buffer,
-    to: &Buffer,
-    count: u32,
-    first: u32,
-    sent: bool,
-    grid: CubeCount,
-) {
-    // What is made on the device reads nothing: another name of the target may not be bound beside it.
-    let input = if sent { from.handle() } else { client.empty(16) };
-    let words = if sent { from.words() } else { 4 };
-    // SAFETY: places are compared with `count`, and both buffers have as many words, of which `from` is only read where it was sent.
-    unsafe {
-        multiply_words::launch_unchecked::<R>(
-            client,
-            grid,
-            CubeDim::new_1d(UNITS),
-            ArrayArg::from_raw_parts(input, words),
-            ArrayArg::from_raw_parts(to.handle(), to.words()),
-            count,
-            first,
-            sent,
-        );
-    }
 }
 
 #[cube(launch_unchecked)]
@@ -261,7 +248,7 @@ fn multiply_words(from: &Array<u32>, to: &mut Array<u32>, count: u32, first: u32
 
 /// Page-locked memory of the last size, for all variants: to lock it takes longer than to copy it a dozen times.
 #[cfg(feature = "cuda")]
-static LOCKED: Mutex<Option<relief_kernels::device::driver::streams::Streams>> = Mutex::new(None);
+static LOCKED: Mutex<Option<crate::driver::streams::Streams>> = Mutex::new(None);
 
 /// What queues get.
 #[derive(Clone, Copy)]
@@ -277,7 +264,7 @@ enum By {
 /// From page-locked memory by the driver.
 #[cfg(feature = "cuda")]
 fn driven(name: &str, idea: &'static str, by: By) -> Variant<Overlap> {
-    use relief_kernels::device::driver::streams::Streams;
+    use crate::driver::streams::Streams;
 
     // What has come back right: words, and words of a chunk.
     let right: Mutex<HashSet<(usize, usize)>> = Mutex::new(HashSet::new());
@@ -376,13 +363,13 @@ fn address(gpu: &Gpu, buffer: &Buffer) -> Outcome<u64> {
 /// # Errors
 /// Where the device fails or is not driven by CUDA.
 #[cfg(feature = "cuda")]
-pub fn timeline(
+pub(crate) fn timeline(
     gpu: &Gpu,
     words: usize,
     chunk: usize,
     queues: usize,
-) -> Outcome<Vec<relief_kernels::device::driver::streams::Span>> {
-    use relief_kernels::device::driver::streams::Streams;
+) -> Outcome<Vec<crate::driver::streams::Span>> {
+    use crate::driver::streams::Streams;
 
     let failed = |reason: String| Failure::Failed(reason);
     let mut streams = Streams::open(ordinal(gpu)?, words).map_err(failed)?;

@@ -54,7 +54,7 @@ use crate::record::Span;
 use crate::record::Timeline;
 
 #[cfg(feature = "cuda")]
-pub use gpu::timeline;
+use gpu::timeline;
 
 /// When each chunk of 64 MiB was where, in one queue and in several; of devices that NVIDIA's driver drives.
 #[must_use]

@@ -201,16 +201,14 @@ impl Level {
         // SAFETY: numbers are compared with their count, which the source holds; each of so many cubes writes one result, which the
         // target holds, or two words for others after two for the counter.
         unsafe {
-            let array =
-                |buffer: &Buffer, width| ArrayArg::from_raw_parts(buffer.handle(), buffer.words() / width);
             match self.shape.step {
                 Step::Vectors => sum_vectors::launch_unchecked::<R>(
                     client,
                     grid,
                     dim,
                     4,
-                    array(from, 4),
-                    array(to, 1),
+                    from.array(4),
+                    to.array(1),
                     self.count,
                     self.cubes,
                     self.shape.lanes,
@@ -220,7 +218,7 @@ impl Level {
                         client,
                         cubes(gpu, (2 * self.cubes + 2).div_ceil(UNITS)),
                         dim,
-                        array(told, 1),
+                        told.array(1),
                         2 * self.cubes + 2,
                     );
                     sum_at_once::launch_unchecked::<R>(
@@ -228,9 +226,9 @@ impl Level {
                         grid,
                         dim,
                         4,
-                        array(from, 4),
-                        array(to, 1),
-                        array(told, 1),
+                        from.array(4),
+                        to.array(1),
+                        told.array(1),
                         self.count,
                         self.cubes,
                         self.shape.lanes,
@@ -240,8 +238,8 @@ impl Level {
                     client,
                     grid,
                     dim,
-                    array(from, 1),
-                    array(to, 1),
+                    from.array(1),
+                    to.array(1),
                     self.count,
                     self.cubes,
                     self.shape,

@@ -287,7 +287,81 @@ fn launch(problem: &Repeat, gpu: &Gpu, way: Way, pattern: &Buffer, out: &Buffer)
         "repeat ladder",
         &shape,
         &[Operand::write("the output", out)],
-        || on_client!(gpu, client => launch_on(client, shape, sizes, pattern, out)),
+        || {
+            on_client!(gpu, client => {
+                let Sizes {
+                    side,
+                    period,
+                    pitch,
+                    height,
+                    cubes,
+                } = sizes;
+                let grid = CubeCount::Static(cubes.0, cubes.1, 1);
+                let dim = CubeDim::new_2d(WIDE, if shape.shared > 0 { WIDE } else { HIGH });
+                // SAFETY: columns and rows are compared with the raster's, of which the buffer holds as many words, those that fill rows
+                // up among them; samples of the pattern are taken modulo its side.
+                unsafe {
+                    let pattern = pattern.array(1);
+                    let words = |width| out.array(width);
+                    match shape.way {
+                        Way::Modulo => {
+                            modulo::launch_unchecked(
+                                client,
+                                grid,
+                                dim,
+                                pattern,
+                                words(1),
+                                side,
+                                pitch,
+                                height,
+                                shape,
+                            );
+                        }
+                        Way::Shared { .. } => {
+                            whole_pattern::launch_unchecked(
+                                client,
+                                grid,
+                                dim,
+                                pattern,
+                                words(1),
+                                side,
+                                pitch,
+                                height,
+                                shape,
+                            );
+                        }
+                        Way::Grid => {
+                            repeater_grid::launch_unchecked(
+                                client,
+                                grid,
+                                dim,
+                                pattern,
+                                words(1),
+                                side,
+                                period,
+                                pitch,
+                                height,
+                                shape,
+                            );
+                        }
+                        Way::Vectors => {
+                            vectors::launch_unchecked(
+                                client,
+                                grid,
+                                dim,
+                                4,
+                                pattern,
+                                words(4),
+                                side,
+                                pitch / 4,
+                                height,
+                                shape,
+                            );
+                        }
+                    }
+                }
+            })
+        },
     )?;
     Ok(())
 }
@@ -299,86 +373,6 @@ struct Sizes {
     pitch: u32,
     height: u32,
     cubes: (u32, u32),
-}
-
-fn launch_on<R: Runtime>(
-    client: &ComputeClient<R>,
-    shape: Shape,
-    sizes: Sizes,
-    pattern: &Buffer,
-    out: &Buffer,
-) {
-    let Sizes {
-        side,
-        period,
-        pitch,
-        height,
-        cubes,
-    } = sizes;
-    let grid = CubeCount::Static(cubes.0, cubes.1, 1);
-    let dim = CubeDim::new_2d(WIDE, if shape.shared > 0 { WIDE } else { HIGH });
-    // SAFETY: columns and rows are compared with the raster's, of which the buffer holds as many words, those that fill rows
-    // up among them; samples of the pattern are taken modulo its side.
-    unsafe {
-        let pattern = ArrayArg::from_raw_parts(pattern.handle(), pattern.words());
-        let words = |width| ArrayArg::from_raw_parts(out.handle(), out.words() / width);
-        match shape.way {
-            Way::Modulo => {
-                modulo::launch_unchecked::<R>(
-                    client,
-                    grid,
-                    dim,
-                    pattern,
-                    words(1),
-                    side,
-                    pitch,
-                    height,
-                    shape,
-                );
-            }
-            Way::Shared { .. } => {
-                whole_pattern::launch_unchecked::<R>(
-                    client,
-                    grid,
-                    dim,
-                    pattern,
-                    words(1),
-                    side,
-                    pitch,
-                    height,
-                    shape,
-                );
-            }
-            Way::Grid => {
-                repeater_grid::launch_unchecked::<R>(
-                    client,
-                    grid,
-                    dim,
-                    pattern,
-                    words(1),
-                    side,
-                    period,
-                    pitch,
-                    height,
-                    shape,
-                );
-            }
-            Way::Vectors => {
-                vectors::launch_unchecked::<R>(
-                    client,
-                    grid,
-                    dim,
-                    4,
-                    pattern,
-                    words(4),
-                    side,
-                    pitch / 4,
-                    height,
-                    shape,
-                );
-            }
-        }
-    }
 }
 
 /// Sample `place` of packed words.

@@ -2,11 +2,11 @@
 #![allow(unsafe_code)]
 
 use cubecl::prelude::*;
-use relief_kernels::device::{Buffer, Gpu, Operand, cubes, on_client};
-use relief_kernels::policy::{self, Tuning};
+use relief_kernels::device::{Buffer, Operand, cubes, on_client};
+use relief_kernels::policy::Tuning;
 use relief_numeric::element::Element;
 use relief_numeric::scan::Kind;
-use relief_numeric::scan::gpu::{self as production, Order, Route};
+use relief_numeric::scan::gpu::{self as production, Route};
 
 use super::Scan;
 use crate::array::Layout;
@@ -68,30 +68,22 @@ pub(super) fn variants(like: &Scan) -> Vec<Variant<Scan>> {
             of("planes", "lanes exchange registers", Way::Planes),
         ]);
     }
-    let of = |name, idea, order, glance| {
-        let route = Route::LookBack { order, glance };
-        Variant::gpu(name, idea, move |p: &Scan, call: OnGpu<'_>| {
-            by_route(p, &call, layout(&call, p.element), Some(route))
-        })
-        .scratch(states)
-    };
     variants.extend([
         Variant::gpu(
             "reduce, then scan",
             "shares are added up, then scanned from there: numbers are read twice",
             |p: &Scan, call: OnGpu<'_>| {
                 let default = production::default(p.element);
-                by_route(p, &call, default, Some(Route::ReduceThenScan))
+                by_route(p, &call, default, Route::ReduceThenScan)
             },
         )
         .scratch(states),
         Variant::gpu(
-            "look-back",
-            "one pass; tiles tell each other their sums",
+            "production",
+            "one pass; tiles tell each other their sums by look-back, where a device lets them wait",
             |p: &Scan, call: OnGpu<'_>| {
-                let order = Order::Ticket;
-                let route = Route::LookBack { order, glance: false };
-                by_route(p, &call, call.tuning, Some(route))
+                let route = Route::fitting(call.gpu.report());
+                by_route(p, &call, call.tuning, route)
             },
         )
         .tuned(
@@ -99,55 +91,21 @@ pub(super) fn variants(like: &Scan) -> Vec<Variant<Scan>> {
             production::SPACE,
             production::default(like.element),
         )
-        .scratch(states),
-        of(
-            "look-back, ahead",
-            "the same; cubes load their next tile while one waits",
-            Order::Ahead,
-            false,
-        ),
-        of(
-            "look-back, in order",
-            "tiles by the numbers of cubes, as CUB counts on: no counter to wait for",
-            Order::Position,
-            false,
-        ),
-        of(
-            "look-back, in order, glance",
-            "states are first read through the caches; atomics read what is missing",
-            Order::Position,
-            true,
-        ),
-        Variant::gpu(
-            "production",
-            "the one of these that suits the device",
-            |p: &Scan, call| by_route(p, &call, call.tuning, None),
-        )
         .scratch(states)
         .production(),
     ]);
     variants
 }
 
-/// The layout of production.
-fn layout(call: &OnGpu<'_>, element: Element) -> Tuning {
-    let (name, default) = (production::name(element), production::default(element));
-    policy::tuning(call.gpu.report(), name, &production::SPACE, default)
-}
-
 fn states(problem: &Scan) -> Vec<Layout> {
     vec![Layout::of::<u32>(production::scratch_words(problem.len as u64))]
 }
 
-/// By production, or by its parts.
-fn by_route(problem: &Scan, call: &OnGpu<'_>, tuning: Tuning, route: Option<Route>) -> Outcome {
+fn by_route(problem: &Scan, call: &OnGpu<'_>, tuning: Tuning, route: Route) -> Outcome {
     let Scan { kind, element, len } = *problem;
     let (from, to, scratch) = (&call.inputs[0], &call.outputs[0], &call.scratch[0]);
     let len = len as u64;
-    match route {
-        Some(route) => production::scan_with(call.gpu, tuning, route, kind, element, len, from, to, scratch)?,
-        None => production::scan(call.gpu, kind, element, len, from, to, scratch)?,
-    }
+    production::scan_with(call.gpu, tuning, route, kind, element, len, from, to, scratch)?;
     Ok(())
 }
 
@@ -176,34 +134,26 @@ fn everywhere(problem: &Scan, call: &OnGpu<'_>) -> Outcome {
             for pass in 0..passes {
                 let last = (passes - pass) % 2 == 1;
                 let to = if last { &call.outputs[0] } else { &call.scratch[0] };
-                on_client!(call.gpu, client => add_shifted_on(client, call.gpu, from, to, count, 1 << pass));
+                on_client!(call.gpu, client => {
+                    let shift = 1 << pass;
+                    // SAFETY: places are compared with the count, of which both buffers hold as many.
+                        unsafe {
+                            add_shifted::launch_unchecked(
+                                client,
+                                cubes(call.gpu, count.div_ceil(UNITS)),
+                                CubeDim::new_1d(UNITS),
+                                from.array(1),
+                                to.array(1),
+                                count,
+                                shift,
+                            );
+                        }
+                });
                 from = to;
             }
         },
     )?;
     Ok(())
-}
-
-fn add_shifted_on<R: Runtime>(
-    client: &ComputeClient<R>,
-    gpu: &Gpu,
-    from: &Buffer,
-    to: &Buffer,
-    count: u32,
-    shift: u32,
-) {
-    // SAFETY: places are compared with the count, of which both buffers hold as many.
-    unsafe {
-        add_shifted::launch_unchecked::<R>(
-            client,
-            cubes(gpu, count.div_ceil(UNITS)),
-            CubeDim::new_1d(UNITS),
-            ArrayArg::from_raw_parts(from.handle(), from.words()),
-            ArrayArg::from_raw_parts(to.handle(), to.words()),
-            count,
-            shift,
-        );
-    }
 }
 
 #[cube(launch_unchecked)]
@@ -284,14 +234,13 @@ impl Level {
         // SAFETY: places are compared with the count, of which both buffers hold as many; a sum is written for each block, and
         // there is room for as many.
         unsafe {
-            let array = |buffer: &Buffer| ArrayArg::from_raw_parts(buffer.handle(), buffer.words());
             scan_level::launch_unchecked::<R>(
                 client,
                 grid.clone(),
                 CubeDim::new_1d(UNITS),
-                array(from),
-                array(to),
-                array(sums),
+                from.array(1),
+                to.array(1),
+                sums.array(1),
                 count,
                 blocks,
                 self,
@@ -307,13 +256,12 @@ impl Level {
         above.scan(client, call, (sums, before), blocks, depth + 2);
         // SAFETY: as above.
         unsafe {
-            let array = |buffer: &Buffer| ArrayArg::from_raw_parts(buffer.handle(), buffer.words());
             add_before::launch_unchecked::<R>(
                 client,
                 grid,
                 CubeDim::new_1d(UNITS),
-                array(to),
-                array(before),
+                to.array(1),
+                before.array(1),
                 count,
                 blocks,
                 self.way.block(),

@@ -13,15 +13,9 @@
 //! - `planes`: blocks of 256, where lanes exchange registers.
 //! - `reduce, then scan`: shares are added up; each cube adds up the shares before its own, and scans its own
 //!   from there: numbers are read twice. What production uses where cubes cannot wait for each other.
-//! - `look-back`: one pass; tiles tell each other their sums (Merrill and Garland, 2016). Its layout is
-//!   tuned.
-//! - `look-back, ahead`: the same by as many cubes as the device holds, which load their next tile while one
-//!   waits.
-//! - `look-back, in order`: a cube takes the tile of its own number, as CUB's does: no counter has to answer
-//!   first. It rests on devices beginning cubes in the order of their numbers, which none promises.
-//! - `look-back, in order, glance`: states are first read as other memory is. An atomic load is compiled to
-//!   an addition of 0, which takes its turn in the L2 cache.
-//! - `production`: the one of these that suits the device.
+//! - `production`: one pass, where cubes can wait: tiles tell each other their sums (Merrill and Garland,
+//!   2016). A cube takes the tile of its own number, as CUB's does, and states are read as other memory is before
+//!   an atomic operation asks again.
 //!
 //! On the CPU:
 //! - `serial`: one addition after the other.

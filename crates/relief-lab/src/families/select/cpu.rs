@@ -4,7 +4,7 @@ use rayon::prelude::*;
 use relief_numeric::element::Number;
 use relief_numeric::select::cpu::{BLOCK, SCRATCH_WORDS, SMALL, Shared, Wanted, count, select};
 
-use super::{Compaction, PROVEN, Phases, SPOILT, expect};
+use super::Compaction;
 use crate::array::{self, Kind, Layout};
 use crate::families::{part, together};
 use crate::family::{OnCpu, Outcome, Variant};
@@ -31,7 +31,15 @@ pub(super) fn variants() -> Vec<Variant<Compaction>> {
             "vectors compressed in registers",
             |p: &Compaction, call| by_kind(p, call, Vectors),
         ),
-        two_passes_whole(),
+        Variant::cpu(
+            "threads two passes",
+            "parts are counted, then moved: memory is read twice",
+            |p: &Compaction, call| match p.kind {
+                Kind::U8 => two_passes::<u8>(call),
+                _ => two_passes::<u32>(call),
+            },
+        )
+        .scratch(counts_and_places),
         Variant::cpu(
             "threads production",
             "one pass in blocks; turns say where to write",
@@ -118,75 +126,36 @@ fn each(len: usize) -> usize {
     part(len).max(len.div_ceil(PARTS))
 }
 
-/// Spoils what a phase leaves, and calls it alone.
-fn leaves_what_is_right(call: OnCpu<'_>, phase: Phase) -> Outcome {
-    let words = call.inputs[0].slice::<u32>();
-    if words.len() > PROVEN {
-        return Ok(());
-    }
-    let each = each(words.len());
-    let right = Phases::of(words, each, words.len().div_ceil(each));
-    let spoilt = match phase {
-        Phase::Count => &mut call.scratch[0],
-        Phase::Prefix => &mut call.scratch[1],
-        Phase::Move => &mut call.outputs[0],
-    };
-    spoilt.bytes_mut().fill(SPOILT);
-    let again = OnCpu {
-        inputs: call.inputs,
-        outputs: &mut *call.outputs,
-        scratch: &mut *call.scratch,
-    };
-    two_passes::<u32>(again, Some(phase))?;
-    let long = |array: &array::Array| -> Vec<u32> {
-        let numbers = bytemuck::cast_slice::<u8, u64>(array.bytes());
-        numbers.iter().map(|number| *number as u32).collect()
-    };
-    match phase {
-        Phase::Count => expect("the count of part", &long(&call.scratch[0]), &right.counts),
-        Phase::Prefix => expect("the place of part", &long(&call.scratch[1]), &right.places),
-        Phase::Move => expect("element", call.outputs[0].slice(), &right.kept),
-    }
-}
-
-/// Which of the phases of [`two_passes`] to run; nothing for all of them.
-fn two_passes<T: Element>(call: OnCpu<'_>, phase: Option<Phase>) -> Outcome {
+fn two_passes<T: Element>(call: OnCpu<'_>) -> Outcome {
     let from = call.inputs[0].slice::<T>();
     let each = each(from.len());
     let parts = || from.par_chunks(each);
     let (counts, places) = call.scratch.split_at_mut(1);
     let counts: &mut [u64] = &mut bytemuck::cast_slice_mut(counts[0].bytes_mut())[..parts().len()];
     let places: &mut [u64] = &mut bytemuck::cast_slice_mut(places[0].bytes_mut())[..parts().len()];
-    let wanted = |which| phase.is_none_or(|phase| phase == which);
-    if wanted(Phase::Count) {
-        let counted = parts().zip(counts.par_iter_mut());
-        counted.for_each(|(part, kept)| *kept = count(part, Wanted::NonZero));
+    let counted = parts().zip(counts.par_iter_mut());
+    counted.for_each(|(part, kept)| *kept = count(part, Wanted::NonZero));
+    let mut sum = 0;
+    for (place, count) in places.iter_mut().zip(&*counts) {
+        *place = sum;
+        sum += count;
     }
-    if wanted(Phase::Prefix) {
-        let mut sum = 0;
-        for (place, count) in places.iter_mut().zip(&*counts) {
-            *place = sum;
-            sum += count;
-        }
+    let (values, told) = call.outputs.split_at_mut(1);
+    let mut pieces = Vec::new();
+    let mut rest = values[0].slice_mut::<T>();
+    for count in &*counts {
+        let (piece, after) = rest.split_at_mut(*count as usize);
+        pieces.push(piece);
+        rest = after;
     }
-    if wanted(Phase::Move) {
-        let (values, told) = call.outputs.split_at_mut(1);
-        let mut pieces = Vec::new();
-        let mut rest = values[0].slice_mut::<T>();
-        for count in &*counts {
-            let (piece, after) = rest.split_at_mut(*count as usize);
-            pieces.push(piece);
-            rest = after;
-        }
-        parts()
-            .zip(pieces)
-            .for_each(|(from, piece)| keep_in_blocks(from, piece));
-        let last = places.last().zip(counts.last());
-        tell(
-            told[0].slice_mut(),
-            last.map_or(0, |(place, count)| place + count) as usize,
-        );
-    }
+    parts()
+        .zip(pieces)
+        .for_each(|(from, piece)| keep_in_blocks(from, piece));
+    let last = places.last().zip(counts.last());
+    tell(
+        told[0].slice_mut(),
+        last.map_or(0, |(place, count)| place + count) as usize,
+    );
     Ok(())
 }
 
@@ -199,53 +168,6 @@ fn keep_in_blocks<T: Element>(from: &[T], mut piece: &mut [T]) {
         here.copy_from_slice(&block[..kept]);
         piece = after;
     }
-}
-
-/// What a part of the work does.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Phase {
-    Count,
-    Prefix,
-    Move,
-}
-
-/// What has phases, followed by them.
-pub(super) fn phases() -> Vec<Variant<Compaction>> {
-    let phases = [
-        (
-            "threads two passes: count",
-            "how many each part keeps",
-            Phase::Count,
-        ),
-        (
-            "threads two passes: prefix",
-            "how many those before it keep",
-            Phase::Prefix,
-        ),
-        ("threads two passes: move", "to its place", Phase::Move),
-    ];
-    let part = |(name, idea, phase)| {
-        Variant::cpu(name, idea, move |_: &Compaction, call| {
-            two_passes::<u32>(call, Some(phase))
-        })
-        .part_of(two_passes_whole())
-        .proven_on_cpu(move |_, call| leaves_what_is_right(call, phase))
-    };
-    std::iter::once(two_passes_whole())
-        .chain(phases.map(part))
-        .collect()
-}
-
-fn two_passes_whole() -> Variant<Compaction> {
-    Variant::cpu(
-        "threads two passes",
-        "parts are counted, then moved: memory is read twice",
-        |p: &Compaction, call| match p.kind {
-            Kind::U8 => two_passes::<u8>(call, None),
-            _ => two_passes::<u32>(call, None),
-        },
-    )
-    .scratch(counts_and_places)
 }
 
 struct InTurns;

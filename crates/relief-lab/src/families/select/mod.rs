@@ -10,22 +10,8 @@
 //!   numbers as there are owners.
 //! - `three phases`: one launch counts what tiles keep, one adds up, one moves: the input is read twice.
 //! - `sequences`: the same three phases, a long sequence for each unit, which counts and moves it alone.
-//! - `look-back`: one pass; a tile learns from its predecessors where to write, by the states of as many as a
-//!   plane has lanes at a time.
-//! - `look-back in order`: a cube takes the tile of its own number, and no counter has to answer first. It
-//!   rests on devices beginning cubes in the order of their numbers.
-//! - `look-back wide`: four states for each lane at a time, so that a window reaches four times as far. It
-//!   lost everywhere.
-//! - `look-back ahead`: cubes stay and load the next tile while one waits and is written, so that memory is
-//!   always busy.
-//! - `… glance`: states are first read as other memory is, not by atomic operations, as scans gained from.
-//! - `production`: look-back, ahead for words, its layout tuned, where a device promises that cubes that have
-//!   begun go on; else three phases, of sequences on software Vulkan.
-//!
-//! Phases are rows of their own in `select/phases`: `count`, `prefix`, `move`, each alone in the memory
-//! that all of them have left. A check of small ones spoils what a phase leaves, calls it alone, and
-//! compares: counts with how many are kept of each owner's elements, places with their sums, and what was
-//! moved with what is kept.
+//! - `production`: one pass, where a device promises that cubes that have begun go on: a tile learns from its
+//!   predecessors where to write. Else three phases, of sequences on software Vulkan.
 //!
 //! On the CPU:
 //! - `loop`: a branch for each element.
@@ -51,7 +37,7 @@ use relief_numeric::element::Element as Number;
 
 use self::selections::What;
 use crate::array::{Array, Element, Fill, Kind, Layout, mix};
-use crate::family::{Class, Failure, Family, Ladder, Lesson, Outcome, Problem, Scale, Work};
+use crate::family::{Class, Family, Ladder, Lesson, Problem, Scale, Work};
 
 /// The family.
 #[must_use]
@@ -84,8 +70,6 @@ pub fn family() -> Family {
                 let random = Compaction::new(Kind::U32, swept(scale) as usize, 50);
                 vec![random.structured(), random]
             })),
-            Box::new(phases("select/phases", DENSITY, |scale| densities(scale, false))),
-            Box::new(phases("select/phases-sizes", SIZE, sizes)),
             Box::new(selections::ladder(What::Flagged)),
             Box::new(selections::ladder(What::Within)),
             Box::new(selections::ladder(What::Indices)),
@@ -141,19 +125,6 @@ fn everyone(
         ladder.variants = variants;
     }
     ladder
-}
-
-/// All that has phases, and its phases.
-fn phases(name: &'static str, axis: &'static str, cases: fn(Scale) -> Vec<Compaction>) -> Ladder<Compaction> {
-    #[allow(unused_mut)]
-    let mut variants = cpu::phases();
-    #[cfg(feature = "gpu")]
-    variants.extend(gpu::phases());
-    Ladder {
-        about: "the elements that are not zero, in their order; and each phase alone, after the others",
-        variants,
-        ..ladder(name, Kind::U32, Some(axis), cases)
-    }
 }
 
 fn checks(kind: Kind) -> Vec<Compaction> {
@@ -352,48 +323,5 @@ impl Problem for Compaction {
 
     fn place(&self) -> Option<f64> {
         self.place
-    }
-}
-
-/// What phases of a compaction leave, by plain loops: how many of each owner's words are kept, where they go, and themselves.
-struct Phases {
-    counts: Vec<u32>,
-    places: Vec<u32>,
-    kept: Vec<u32>,
-}
-
-impl Phases {
-    /// Of owners of `each` words; there may be more of them than words.
-    fn of(words: &[u32], each: usize, owners: usize) -> Self {
-        let (mut counts, mut places, mut kept) = (Vec::new(), Vec::new(), Vec::new());
-        for owner in 0..owners {
-            let end = words.len().min((owner + 1) * each);
-            places.push(kept.len() as u32);
-            kept.extend(
-                words[end.min(owner * each)..end]
-                    .iter()
-                    .filter(|word| **word != 0),
-            );
-            counts.push(kept.len() as u32 - places[owner]);
-        }
-        Self { counts, places, kept }
-    }
-}
-
-/// The most words of which phases are proven: what large ones leave takes longer to read back than to check.
-const PROVEN: usize = 1 << 20;
-
-/// What no phase leaves.
-const SPOILT: u8 = 0xB7;
-
-/// A failure where a phase has left something else than is right.
-fn expect(what: &str, found: &[u32], right: &[u32]) -> Outcome {
-    match found.iter().zip(right).position(|(found, right)| found != right) {
-        Some(at) => Err(Failure::Failed(format!(
-            "{what} {at} is {} where {} is right",
-            found[at], right[at]
-        ))),
-        None if found.len() < right.len() => Err(Failure::Failed(format!("too few: {what}"))),
-        None => Ok(()),
     }
 }

@@ -7,7 +7,6 @@
 //!
 //! On devices, by the routes of selection:
 //! - `three phases`: counts, their sums, moves: what is read is read twice.
-//! - `look-back`: one pass; `look-back ahead`: cubes load their next tile while one waits and is written.
 //! - `marks, then two selections` (runs): where runs begin is marked in memory, a byte each; places and values are selected by the
 //!   marks: bytes and marks are read five times.
 //! - `heads, two selections` (runs): the selections find the heads of runs themselves.
@@ -496,11 +495,11 @@ mod gpu {
     #![allow(unsafe_code)]
 
     use cubecl::prelude::*;
-    use relief_kernels::device::{Buffer, Operand, cubes, on_client};
+    use relief_kernels::device::{Operand, cubes, on_client};
     use relief_kernels::policy;
     use relief_numeric::element::{Element, Keys};
     use relief_numeric::select::gpu::{
-        Elements, Order, Output, Route, Selection, Wanted, default, name, scratch_words, select_with, space,
+        Elements, Output, Route, Selection, Wanted, default, name, scratch_words, select_with, space,
     };
 
     use super::{ROW, Selected, What};
@@ -511,13 +510,6 @@ mod gpu {
         let of = |name, idea, route: Option<Route>| {
             let run = move |p: &Selected, call: OnGpu<'_>| whole(p, &call, route);
             Variant::gpu(name, idea, run).scratch(scratch)
-        };
-        let look_back = |order| {
-            Some(Route::LookBack {
-                reads: 1,
-                order,
-                glance: false,
-            })
         };
         let mut variants = Vec::new();
         if what == What::Runs {
@@ -545,16 +537,6 @@ mod gpu {
                 "three phases",
                 "one launch counts, one adds up, one moves",
                 Some(Route::Phases),
-            ),
-            of(
-                "look-back",
-                "one pass; tiles learn from their predecessors where to write",
-                look_back(Order::Ticket),
-            ),
-            of(
-                "look-back ahead",
-                "the next tile is loaded while one waits and is written",
-                look_back(Order::Ahead),
             ),
             of("production", "the route that suits the device", None).production(),
         ]);
@@ -613,7 +595,7 @@ mod gpu {
         };
         let report = call.gpu.report();
         let tuning = policy::tuning(report, name(bits), &space(bits), default(bits));
-        let route = route.unwrap_or_else(|| Route::fitting(report));
+        let route = route.unwrap_or(Route::fitting(report));
         select_with(call.gpu, tuning, route, &selection)?;
         Ok(())
     }
@@ -627,36 +609,26 @@ mod gpu {
         if words > 0 {
             let grid = cubes(call.gpu, words.div_ceil(UNITS));
             let from = &call.inputs[0];
-            call.gpu.launch(
-                "mark runs",
-                &(),
-                &[Operand::write("the output", marks)],
-                || on_client!(call.gpu, client => mark_on(client, from, marks, words, grid.clone())),
-            )?;
+            call.gpu
+                .launch("mark runs", &(), &[Operand::write("the output", marks)], || {
+                    on_client!(call.gpu, client => {
+                        // SAFETY: words are compared with their number, of which both buffers hold as many.
+                        unsafe {
+                            mark::launch_unchecked(
+                                client,
+                                grid.clone(),
+                                CubeDim::new_1d(UNITS),
+                                from.array(1),
+                                marks.array(1),
+                                words,
+                            );
+                        }
+                    })
+                })?;
         }
         let wanted = Wanted::Flagged(marks);
         by(p, call, wanted, Output::Indices(&call.outputs[1]), None)?;
         by(p, call, wanted, Output::Values(&call.outputs[2]), None)
-    }
-
-    fn mark_on<R: Runtime>(
-        client: &ComputeClient<R>,
-        from: &Buffer,
-        marks: &Buffer,
-        words: u32,
-        grid: CubeCount,
-    ) {
-        // SAFETY: words are compared with their number, of which both buffers hold as many.
-        unsafe {
-            mark::launch_unchecked::<R>(
-                client,
-                grid,
-                CubeDim::new_1d(UNITS),
-                ArrayArg::from_raw_parts(from.handle(), from.words()),
-                ArrayArg::from_raw_parts(marks.handle(), marks.words()),
-                words,
-            );
-        }
     }
 
     /// Marks, a byte each, what is the first of a row or other than the byte before. Rows are whole words.

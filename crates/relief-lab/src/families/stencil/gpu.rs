@@ -81,33 +81,16 @@ pub(super) fn variants(subject: Subject, kind: Kind) -> Vec<Variant<Stencil>> {
             |p: &Stencil, call| squares::naive(p, &call),
         ),
         Variant::gpu(
-            "interior and border",
-            "the same in two kernels, only one of which looks where the picture ends",
-            |p: &Stencil, call| squares::apart(p, &call),
-        )
-        .scratch(|_| vec![Layout::of::<u32>(4)]),
-        Variant::gpu(
             "tiled",
             "tiles with their border in shared memory; units load several pixels",
-            |p: &Stencil, call| squares::tiled(p, &call, false),
+            |p: &Stencil, call| squares::tiled(p, &call),
         ),
-        Variant::gpu(
-            "tiled, padded",
-            "the same from a copy of the picture with its border",
-            |p: &Stencil, call| squares::tiled(p, &call, true),
-        )
-        .scratch(|p| vec![Layout::of::<u32>(squares::padded_words(p))]),
     ];
     if subject == Subject::Box {
-        let mut drain = variants.into_iter();
-        let figures = ["163 ms", "", "116 ms", ""];
-        variants = figures
+        variants = variants
             .into_iter()
-            .zip(&mut drain)
-            .map(|(figure, variant)| match figure {
-                "" => variant,
-                figure => variant.source(figure),
-            })
+            .zip(["163 ms", "116 ms"])
+            .map(|(variant, figure)| variant.source(figure))
             .collect();
     }
     let between = |p: &Stencil| {
@@ -138,7 +121,7 @@ pub(super) fn variants(subject: Subject, kind: Kind) -> Vec<Variant<Stencil>> {
     variants.push(
         Variant::gpu(
             "one pass",
-            "columns and rows at once, in strips; f32 on software Vulkan by columns, then rows in place",
+            "columns and rows at once, in strips",
             |p: &Stencil, call| {
                 let OnGpu {
                     gpu,
@@ -175,85 +158,52 @@ fn layouts_of(filter: &Filter, samples: Samples) -> Layouts {
 }
 
 /// Another way than production's, and the idea of it.
-type Other = (&'static str, &'static str, fn(Way) -> Way);
+type Other = (&'static str, &'static str, Way);
+
+const fn strips(kept: bool, exchange: bool) -> Way {
+    Way::Strips { kept, exchange }
+}
 
 const OWN: Other = (
     "one pass, own stores",
-    "the same, but each unit stores its own two vectors: half a sector of memory at a time",
-    |way| Way {
-        exchange: false,
-        ..way
-    },
+    "the same, rows read again, and each unit stores its own two vectors: half a sector of memory at a time",
+    strips(false, false),
 );
 const AGAIN: Other = (
     "one pass, rows again",
     "the same, but rows that leave windows are read again",
-    |way| Way { kept: false, ..way },
+    strips(false, true),
 );
 const KEPT: Other = (
     "one pass, rows kept",
     "the same, but shared memory keeps the rows of windows, where it is large enough",
-    |way| Way { kept: true, ..way },
-);
-const ONE_STEP: Other = (
-    "one pass, one step ahead",
-    "the same, but rows are asked for a step before they are used",
-    |way| Way { ahead: 1, ..way },
-);
-const TWO_STEPS: Other = (
-    "one pass, two steps ahead",
-    "the same, but rows are asked for two steps before they are used",
-    |way| Way { ahead: 2, ..way },
-);
-
-const LINES: Other = (
-    "columns, then rows in place",
-    "two kernels, whose units wait for no other and keep the samples of windows in registers",
-    |way| Way { lines: true, ..way },
-);
-const AS_EXTREMES: Other = (
-    "one pass, planes apart",
-    "the same from radius 8 on by cubes that keep the rows of windows, whose planes do not meet, as extremes",
-    |way| Way {
-        as_extremes: true,
-        ..way
-    },
+    strips(true, true),
 );
 const FOUR_COLUMNS: Other = (
     "one pass, four columns",
-    "the same by units of four columns instead of 16, in the same layout",
-    |way| Way { wide: false, ..way },
+    "strips by units of four columns instead of 16",
+    strips(false, true),
 );
 const NO_MATRIX: Other = (
     "one pass, no matrix instructions",
     "the same without the instructions that multiply matrices of bytes",
-    |way| way,
+    strips(false, true),
 );
 
-/// What ways down the columns differ in, a row each, in production's layout; one of each pair is production's. And production
-/// without matrix instructions, where it uses them.
+/// Ways of production, in its layout, of which one is its own for some radius or size.
 const fn others(subject: Subject, kind: Kind) -> &'static [Other] {
     match (subject, kind) {
-        (Subject::Box, Kind::U8) => &[AS_EXTREMES, FOUR_COLUMNS, AGAIN, KEPT, ONE_STEP, TWO_STEPS],
-        (Subject::Box | Subject::Extreme | Subject::Greatest, Kind::F32) => {
-            &[LINES, OWN, AGAIN, KEPT, ONE_STEP, TWO_STEPS]
-        }
-        (Subject::Extreme | Subject::Greatest, _) => &[AGAIN, KEPT, ONE_STEP, TWO_STEPS],
-        (Subject::Gauss, Kind::F32) => &[OWN, ONE_STEP, TWO_STEPS],
+        (Subject::Box, Kind::U8) => &[FOUR_COLUMNS],
+        (Subject::Box | Subject::Extreme | Subject::Greatest, Kind::F32) => &[OWN, AGAIN, KEPT],
+        (Subject::Extreme | Subject::Greatest, _) => &[AGAIN],
         (Subject::Gauss | Subject::Convolution, Kind::U8) => &[NO_MATRIX],
         _ => &[],
     }
 }
 
-fn other(&(name, idea, of): &Other) -> Variant<Stencil> {
+fn other(&(name, idea, way): &Other) -> Variant<Stencil> {
     Variant::gpu(name, idea, move |p: &Stencil, call| {
         let (from, to, size) = (&call.inputs[0], &call.outputs[0], p.size());
-        let way = of(Way {
-            matrix: false,
-            as_extremes: false,
-            lines: false,
-            ..production::way(call.gpu.report(), &p.filter, size.samples)
-        });
         let tuning = production::default(&p.filter, size.samples);
         Ok(production::apply_by(
             call.gpu, way, tuning, &p.filter, size, from, to,

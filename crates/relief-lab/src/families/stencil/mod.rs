@@ -10,22 +10,17 @@
 //!
 //! On devices:
 //! - `naive`: every unit loads the square of each of its pixels from memory, that is from caches.
-//! - `interior and border`: the same in two kernels, so that only the border looks where the picture ends.
 //! - `tiled`: a tile and its border in shared memory; units load several pixels each.
-//! - `tiled, padded`: the picture is copied with its border first, so that tiles need not look where it ends.
 //! - `separable`: columns, then rows, with the picture of the columns' results between.
 //! - `running sum`: the same for a box, each sum from the last by what enters and what leaves.
 //! - `one pass`: columns and rows at once, strip by strip, what is between in shared memory, least and
 //!   greatest and sum by van Herk, Gil and Werman (or weights; or, for small squares, registers); bytes two
 //!   at a time, as halves of words, and weighted by matrix instructions where a device has them; production,
 //!   with its layout tuned.
-//! - `columns, then rows in place`: two kernels, adds alone; a unit goes along its line and keeps the samples
-//!   of a window in registers, so each is loaded and stored once on either way. Production's route for f32 on
-//!   software Vulkan, where loads go unit by unit and additions by whole vectors.
-//! - `one pass, own stores`, `… rows again`, `… rows kept`, `… one step ahead`, `… two steps ahead`:
+//! - `one pass, own stores`, `… rows again`, `… rows kept`, `… four columns`, `… no matrix instructions`:
 //!   production in another way: whether neighbours exchange vectors so that a store writes whole sectors of
-//!   32 bytes, whether rows that leave a window are read again or kept in shared memory, and how long before
-//!   rows are used they are asked for. Which is best depends on the radius.
+//!   32 bytes, whether rows that leave a window are read again or kept in shared memory, how many columns a
+//!   unit has, and what multiplies. Which is best depends on the radius.
 //!
 //! On the CPU:
 //! - `definition`: the square of each pixel.
@@ -101,8 +96,7 @@ pub fn family() -> Family {
                     what enters and leaves, extremes go by van Herk's blocks, weighted sums of bytes by \
                     matrix instructions.",
             loses: "The definition and tiles in shared memory load a pixel for each pixel of its window. \
-                    Separable passes and running sums write a picture in between and read it again. A \
-                    border kernel of its own changes little: the check is cheap beside the loads.",
+                    Separable passes and running sums write a picture in between and read it again.",
         },
         ladders: both.collect(),
     }

@@ -2,7 +2,7 @@
 #![allow(unsafe_code)]
 
 use cubecl::prelude::*;
-use relief_kernels::device::{Buffer, Operand, on_client};
+use relief_kernels::device::{Operand, on_client};
 use relief_kernels::policy::Tuning;
 use relief_numeric::transpose::gpu::{self, Matrix, Route};
 
@@ -172,14 +172,13 @@ impl Launch {
         // places in shared memory are below what is allocated: a tile of 32 words in 32 · 32 / bits rows, padded by a
         // word for each 32 / bits of them.
         unsafe {
-            let array = |buffer: &Buffer| ArrayArg::from_raw_parts(buffer.handle(), buffer.words());
             match self.way {
                 Way::Naive => naive::launch_unchecked::<R>(
                     client,
                     grid,
                     CubeDim::new_2d(TILE, ROWS),
-                    array(from),
-                    array(to),
+                    from.array(1),
+                    to.array(1),
                     width,
                     height,
                     from_pitch,
@@ -190,8 +189,8 @@ impl Launch {
                     client,
                     grid,
                     CubeDim::new_2d(TILE, ROWS),
-                    array(from),
-                    array(to),
+                    from.array(1),
+                    to.array(1),
                     width,
                     height,
                     from_pitch,

@@ -286,8 +286,8 @@ mod gpu {
         // SAFETY: words are compared with their number, and blocks with theirs; the result has three words for each block, or one
         // for each 32 words, or one.
         unsafe {
-            let from = ArrayArg::from_raw_parts(from.handle(), from.words());
-            let result = || ArrayArg::from_raw_parts(out.handle(), out.words());
+            let from = from.array(1);
+            let result = || out.array(1);
             let dim = CubeDim::new_1d(UNITS);
             match way {
                 Way::BitsShared | Way::BitsBallot => {
@@ -296,7 +296,7 @@ mod gpu {
                 Way::TotalUnits | Way::TotalFirst | Way::TotalElected => {
                     let (one, unit) = (CubeCount::Static(1, 1, 1), CubeDim::new_1d(1));
                     clear::launch_unchecked::<R>(client, one, unit, result());
-                    let result = ArrayArg::from_raw_parts(out.handle(), out.words());
+                    let result = out.array(1);
                     total::launch_unchecked::<R>(client, grid, dim, from, result, words, way, lanes);
                 }
                 _ => blocks_of::launch_unchecked::<R>(

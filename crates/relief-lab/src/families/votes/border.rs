@@ -193,34 +193,27 @@ mod gpu {
             "border",
             &apart,
             &[Operand::write("the output", &call.outputs[0])],
-            || on_client!(call.gpu, client => launch_on(client, call, width, height, apart, grid.clone())),
+            || {
+                on_client!(call.gpu, client => {
+                    let (from, out) = (&call.inputs[0], &call.outputs[0]);
+                    // SAFETY: units inside write their own word; neighbours are clamped to the picture, or those of a cube none of whose units
+                    // lies at an edge.
+                    unsafe {
+                        sums::launch_unchecked(
+                            client,
+                            grid.clone(),
+                            CubeDim::new_2d(ACROSS, DOWN),
+                            from.array(1),
+                            out.array(1),
+                            width,
+                            height,
+                            apart,
+                        );
+                    }
+                })
+            },
         )?;
         Ok(())
-    }
-
-    fn launch_on<R: Runtime>(
-        client: &ComputeClient<R>,
-        call: &OnGpu<'_>,
-        width: u32,
-        height: u32,
-        apart: bool,
-        grid: CubeCount,
-    ) {
-        let (from, out) = (&call.inputs[0], &call.outputs[0]);
-        // SAFETY: units inside write their own word; neighbours are clamped to the picture, or those of a cube none of whose units
-        // lies at an edge.
-        unsafe {
-            sums::launch_unchecked::<R>(
-                client,
-                grid,
-                CubeDim::new_2d(ACROSS, DOWN),
-                ArrayArg::from_raw_parts(from.handle(), from.words()),
-                ArrayArg::from_raw_parts(out.handle(), out.words()),
-                width,
-                height,
-                apart,
-            );
-        }
     }
 
     #[cube(launch_unchecked)]

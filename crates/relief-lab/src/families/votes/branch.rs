@@ -149,33 +149,26 @@ mod gpu {
             "divergence",
             &selects,
             &[Operand::write("the output", &call.outputs[0])],
-            || on_client!(call.gpu, client => launch_on(client, call, words, run, selects, grid.clone())),
+            || {
+                on_client!(call.gpu, client => {
+                    let (from, out) = (&call.inputs[0], &call.outputs[0]);
+                    // SAFETY: units are compared with the words, which both buffers hold.
+                    unsafe {
+                        branches::launch_unchecked(
+                            client,
+                            grid.clone(),
+                            CubeDim::new_1d(UNITS),
+                            from.array(1),
+                            out.array(1),
+                            words,
+                            run,
+                            selects,
+                        );
+                    }
+                })
+            },
         )?;
         Ok(())
-    }
-
-    fn launch_on<R: Runtime>(
-        client: &ComputeClient<R>,
-        call: &OnGpu<'_>,
-        words: u32,
-        run: u32,
-        selects: bool,
-        grid: CubeCount,
-    ) {
-        let (from, out) = (&call.inputs[0], &call.outputs[0]);
-        // SAFETY: units are compared with the words, which both buffers hold.
-        unsafe {
-            branches::launch_unchecked::<R>(
-                client,
-                grid,
-                CubeDim::new_1d(UNITS),
-                ArrayArg::from_raw_parts(from.handle(), from.words()),
-                ArrayArg::from_raw_parts(out.handle(), out.words()),
-                words,
-                run,
-                selects,
-            );
-        }
     }
 
     #[cube(launch_unchecked)]

@@ -160,34 +160,26 @@ mod gpu {
             "cut product",
             &apart,
             &[Operand::write("the output", &call.outputs[0])],
-            || on_client!(call.gpu, client => launch_on(client, call, side, apart, grid.clone())),
+            || {
+                on_client!(call.gpu, client => {
+                    let (a, b, out) = (&call.inputs[0], &call.inputs[1], &call.outputs[0]);
+                    // SAFETY: loads and stores are of rows and columns below `side`: asked for, or of a cube and a tile that end before.
+                    unsafe {
+                        multiply::launch_unchecked(
+                            client,
+                            grid.clone(),
+                            CubeDim::new_2d(SIDE, SIDE),
+                            a.array(1),
+                            b.array(1),
+                            out.array(1),
+                            side,
+                            apart,
+                        );
+                    }
+                })
+            },
         )?;
         Ok(())
-    }
-
-    fn launch_on<R: Runtime>(
-        client: &ComputeClient<R>,
-        call: &OnGpu<'_>,
-        side: u32,
-        apart: bool,
-        grid: CubeCount,
-    ) {
-        let array = |buffer: &relief_kernels::device::Buffer| (buffer.handle(), buffer.words());
-        let ((a, a_words), (b, b_words)) = (array(&call.inputs[0]), array(&call.inputs[1]));
-        let (out, out_words) = array(&call.outputs[0]);
-        // SAFETY: loads and stores are of rows and columns below `side`: asked for, or of a cube and a tile that end before.
-        unsafe {
-            multiply::launch_unchecked::<R>(
-                client,
-                grid,
-                CubeDim::new_2d(SIDE, SIDE),
-                ArrayArg::from_raw_parts(a, a_words),
-                ArrayArg::from_raw_parts(b, b_words),
-                ArrayArg::from_raw_parts(out, out_words),
-                side,
-                apart,
-            );
-        }
     }
 
     #[cube(launch_unchecked)]

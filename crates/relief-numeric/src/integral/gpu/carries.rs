@@ -2,7 +2,7 @@
 
 use cubecl::prelude::*;
 
-use crate::scan::gpu::look_back::add;
+use crate::look_back::add;
 use crate::scan::gpu::tiles::{Plan as ScanPlan, all_sums, load, place, scan_items, share_sums};
 
 /// Columns of a cube, and parts that rows are cut in.

@@ -3,7 +3,7 @@
 use cubecl::prelude::*;
 
 use super::super::Sums;
-use crate::scan::gpu::look_back::add;
+use crate::look_back::add;
 use crate::scan::gpu::tiles::sums_before;
 use relief_kernels::policy::Tuning;
 

@@ -143,15 +143,13 @@ impl Launch<'_> {
         let (offset, picture) = self.threshold.unwrap_or((0, self.integral));
         // SAFETY: words are compared with those of all rows; sums are taken from existing rows and columns; all buffers hold as many.
         unsafe {
-            let array =
-                |matrix: Matrix<'_>| ArrayArg::from_raw_parts(matrix.buffer.handle(), matrix.buffer.words());
             windows::launch_unchecked::<R>(
                 client,
                 cubes(gpu, (width.div_ceil(4) * height).div_ceil(UNITS)),
                 CubeDim::new_1d(UNITS),
-                array(picture),
-                array(self.integral),
-                array(self.to),
+                picture.buffer.array(1),
+                self.integral.buffer.array(1),
+                self.to.buffer.array(1),
                 width,
                 height,
                 picture.pitch,
@@ -367,8 +365,8 @@ mod tests {
                 client,
                 CubeCount::Static(count.div_ceil(64), 1, 1),
                 CubeDim::new_1d(64),
-                ArrayArg::from_raw_parts(numbers.handle(), numbers.words()),
-                ArrayArg::from_raw_parts(out.handle(), out.words()),
+                numbers.array(1),
+                out.array(1),
                 count,
             );
         }

@@ -247,6 +247,7 @@ impl Round<'_> {
 }
 
 /// Copies edges; paths of no edge are 0 at most.
+#[allow(unsafe_code)]
 fn begin(
     gpu: &Gpu,
     element: Element,
@@ -255,37 +256,30 @@ fn begin(
     to: Matrix<'_>,
 ) -> Result<(), DeviceError> {
     let float = element == Element::F32;
-    let launch = || on_client!(gpu, client => begin_on(client, float, vertices, from, to));
+    let launch = || {
+        on_client!(gpu, client => {
+            let cubes = (from.pitch.div_ceil(SIDE), vertices.div_ceil(SIDE));
+            // SAFETY: words are read and written where the row is less than `vertices` and the column less than the pitch, and both matrices hold
+            // as many rows of it.
+            unsafe {
+                copy_edges::launch_unchecked(
+                    client,
+                    CubeCount::Static(cubes.0, cubes.1, 1),
+                    CubeDim::new_2d(SIDE, SIDE),
+                    from.buffer.array(1),
+                    to.buffer.array(1),
+                    vertices,
+                    from.pitch,
+                    float,
+                );
+            }
+        })
+    };
     let memory = [
         Operand::read("the edges", from.buffer),
         Operand::write("scratch memory", to.buffer),
     ];
     gpu.launch("paths begin", &float, &memory, launch)
-}
-
-#[allow(unsafe_code)]
-fn begin_on<R: Runtime>(
-    client: &ComputeClient<R>,
-    float: bool,
-    vertices: u32,
-    from: Matrix<'_>,
-    to: Matrix<'_>,
-) {
-    let cubes = (from.pitch.div_ceil(SIDE), vertices.div_ceil(SIDE));
-    // SAFETY: words are read and written where the row is less than `vertices` and the column less than the pitch, and both matrices hold
-    // as many rows of it.
-    unsafe {
-        copy_edges::launch_unchecked::<R>(
-            client,
-            CubeCount::Static(cubes.0, cubes.1, 1),
-            CubeDim::new_2d(SIDE, SIDE),
-            super::array(from.buffer, 1),
-            super::array(to.buffer, 1),
-            vertices,
-            from.pitch,
-            float,
-        );
-    }
 }
 
 #[cube(launch_unchecked)]
@@ -357,8 +351,8 @@ fn close_on<T: Numeric, R: Runtime>(
             client,
             CubeCount::Static(1, 1, 1),
             CubeDim::new_2d(SIDE, SIDE),
-            super::array(rows.buffer, 1),
-            super::array(square.buffer, 1),
+            rows.buffer.array(1),
+            square.buffer.array(1),
             len,
             first,
             rows.pitch,
@@ -451,6 +445,7 @@ fn operand<T: Numeric>(word: u32, infinity: u32, #[comptime] float: bool) -> T {
 }
 
 /// Writes the first vertex whose path to itself is less than 0.
+#[allow(unsafe_code)]
 fn tell(
     gpu: &Gpu,
     element: Element,
@@ -459,7 +454,23 @@ fn tell(
     found: &Buffer,
 ) -> Result<(), DeviceError> {
     let float = element == Element::F32;
-    let launch = || on_client!(gpu, client => tell_on(client, float, vertices, paths, found));
+    let launch = || {
+        on_client!(gpu, client => {
+            // SAFETY: words of the diagonal are read, of as many rows as there are; one word is written.
+            unsafe {
+                first_negative::launch_unchecked(
+                    client,
+                    CubeCount::Static(1, 1, 1),
+                    CubeDim::new_1d(LOOKING),
+                    paths.buffer.array(1),
+                    found.array(1),
+                    vertices,
+                    paths.pitch,
+                    float,
+                );
+            }
+        })
+    };
     let memory = [
         Operand::read("the paths", paths.buffer),
         Operand::write("the vertex of a negative cycle", found),
@@ -469,29 +480,6 @@ fn tell(
 
 /// Units that look for negative cycles.
 const LOOKING: u32 = 256;
-
-#[allow(unsafe_code)]
-fn tell_on<R: Runtime>(
-    client: &ComputeClient<R>,
-    float: bool,
-    vertices: u32,
-    paths: Matrix<'_>,
-    found: &Buffer,
-) {
-    // SAFETY: words of the diagonal are read, of as many rows as there are; one word is written.
-    unsafe {
-        first_negative::launch_unchecked::<R>(
-            client,
-            CubeCount::Static(1, 1, 1),
-            CubeDim::new_1d(LOOKING),
-            super::array(paths.buffer, 1),
-            super::array(found, 1),
-            vertices,
-            paths.pitch,
-            float,
-        );
-    }
-}
 
 #[cube(launch_unchecked)]
 fn first_negative(

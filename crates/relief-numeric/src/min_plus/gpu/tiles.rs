@@ -38,9 +38,7 @@ impl Step {
 /// How the next slices come to shared memory while those that are there are used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Arrival {
-    /// A unit waits for its vectors before it computes, and others compute meanwhile.
-    First,
-    /// All of them wait in registers for the end of the slices in use.
+    /// A unit's vectors wait in registers for the end of the slices in use.
     Held,
     /// From memory to shared memory, without registers (`cp.async`), where the device can.
     Straight,
@@ -57,7 +55,7 @@ impl Arrival {
     /// Slices of each operand in shared memory.
     const fn stages(self) -> u32 {
         match self {
-            Self::First | Self::Held => 2,
+            Self::Held => 2,
             // That of a unit and those before and after it, of which others may still read or already load; and the next but one, which is asked for meanwhile: then
             // one barrier a slice does, that of its arrival.
             Self::Straight | Self::Ahead => 4,
@@ -457,27 +455,20 @@ fn slice<T: Numeric, C: Numeric, N: Size>(
         (turn.now % 4 * left_size + turn.at.1) as usize,
         (turn.now % 4 * right_size + turn.at.0) as usize,
     );
-    #[unroll]
-    for k in 0..turns {
-        // Which vectors are prefetched before the rows of this turn, and which are stored after it.
-        let (asked, stored) = comptime!(comes(shape.arrival, loads, turns, k));
-        if comptime!(asked.0 < asked.1) {
-            if turn.more {
-                #[unroll]
-                for q in comptime!(asked.0)..comptime!(asked.1) {
-                    if comptime!(q < left_loads) {
-                        arriving.held[comptime!(q as usize)] = left[arriving.left_place as usize];
-                        arriving.left_place += arriving.left_stride;
-                    } else {
-                        arriving.held[comptime!(q as usize)] = right[arriving.right_place as usize];
-                        arriving.right_place += arriving.right_stride;
-                    }
-                }
-                if comptime!(matches!(shape.arrival, Arrival::First)) {
-                    put::<T, N>(a, b, &arriving.held, turn.next, asked, shape);
-                }
+    if turn.more {
+        #[unroll]
+        for q in 0..loads {
+            if comptime!(q < left_loads) {
+                arriving.held[comptime!(q as usize)] = left[arriving.left_place as usize];
+                arriving.left_place += arriving.left_stride;
+            } else {
+                arriving.held[comptime!(q as usize)] = right[arriving.right_place as usize];
+                arriving.right_place += arriving.right_stride;
             }
         }
+    }
+    #[unroll]
+    for k in 0..turns {
         let first = comptime!(k * way.at_once());
         let mut rows = Rows::<T>::of(way, shape);
         rows.load::<N>(
@@ -489,42 +480,27 @@ fn slice<T: Numeric, C: Numeric, N: Size>(
             way,
         );
         shorten::<T, C>(&rows, least, shape, way);
-        if comptime!(stored.0 < stored.1) {
-            if turn.more {
-                put::<T, N>(a, b, &arriving.held, turn.next, stored, shape);
-            }
-        }
+    }
+    if turn.more {
+        put::<T, N>(a, b, &arriving.held, turn.next, loads, shape);
     }
 }
 
-/// The vectors, first to end, that are prefetched before a turn, and those that are stored after it.
-const fn comes(arrival: Arrival, loads: u32, turns: u32, k: u32) -> ((u32, u32), (u32, u32)) {
-    match arrival {
-        Arrival::First => (if k == 0 { (0, loads) } else { (0, 0) }, (0, 0)),
-        Arrival::Held => (
-            if k == 0 { (0, loads) } else { (0, 0) },
-            if k + 1 == turns { (0, loads) } else { (0, 0) },
-        ),
-        // Nothing comes by way of registers.
-        Arrival::Straight | Arrival::Ahead => ((0, 0), (0, 0)),
-    }
-}
-
-/// Stores vectors of slices, `which` of those that a unit holds.
+/// Stores the vectors of slices that a unit holds.
 #[cube]
 fn put<T: Numeric, N: Size>(
     left_slices: &mut SharedMemory<Vector<T, N>>,
     right_slices: &mut SharedMemory<Vector<T, N>>,
     held: &Array<Vector<T, N>>,
     half: u32,
-    #[comptime] which: (u32, u32),
+    #[comptime] loads: u32,
     #[comptime] shape: Shape,
 ) {
     let (left_size, right_size) = comptime!(shape.slice());
     let units = comptime!(shape.all_units());
     let left_loads = comptime!(left_size / units);
     #[unroll]
-    for q in comptime!(which.0)..comptime!(which.1) {
+    for q in 0..loads {
         let vector = held[comptime!(q as usize)];
         if comptime!(q < left_loads) {
             left_slices[(half * left_size + comptime!(q * units) + UNIT_POS) as usize] = vector;

@@ -3,9 +3,8 @@
 use cubecl::prelude::*;
 
 use super::Kind;
-use super::look_back::{Look, add, look_back, next_tile};
 use crate::element::Element;
-use crate::select::gpu::Order;
+use crate::look_back::{Look, Tells, add, look_back, tell};
 use relief_kernels::policy::Tuning;
 
 /// What is compiled into the kernels.
@@ -19,17 +18,12 @@ pub(crate) struct Plan {
     pub(crate) items: u32,
     /// Units of a plane; 1 where planes differ.
     pub(super) lanes: u32,
-    /// Whether atomics have 64 bits.
-    pub(super) wide: bool,
-    /// Which tiles a cube takes, and whether states are read as other memory is first.
-    order: Order,
-    glance: bool,
     /// Whether there is a sum of what lies before all tiles.
     continues: bool,
 }
 
 impl Plan {
-    pub(crate) fn new(tuning: Tuning, element: Element, kind: Kind, lanes: u32, wide: bool) -> Self {
+    pub(crate) fn new(tuning: Tuning, element: Element, kind: Kind, lanes: u32) -> Self {
         Self {
             bits: element.bits(),
             float: element == Element::F32,
@@ -37,9 +31,6 @@ impl Plan {
             units: tuning.units,
             items: tuning.items,
             lanes,
-            wide,
-            order: Order::Ticket,
-            glance: false,
             continues: false,
         }
     }
@@ -47,15 +38,6 @@ impl Plan {
     /// The same of a piece of an array, after another or not.
     pub(super) const fn continuing(self, continues: bool) -> Self {
         Self { continues, ..self }
-    }
-
-    /// The same for other tiles, with or without a glance.
-    pub(super) const fn looking(self, order: Order, glance: bool) -> Self {
-        Self {
-            order,
-            glance,
-            ..self
-        }
     }
 
     /// Vectors of a tile.
@@ -79,21 +61,19 @@ impl Plan {
     const fn look(&self) -> Look {
         Look {
             lanes: self.lanes,
-            float: self.float,
-            wide: self.wide,
-            glance: self.glance,
+            tells: if self.float { Tells::Floats } else { Tells::Sums },
         }
     }
 }
 
-/// Scans a tile, or one after the other, as long as there are some; the next one is on its way while this one waits.
+/// Scans tile CUBE_POS.
 #[cube(launch_unchecked)]
 #[allow(clippy::too_many_arguments)]
-pub(super) fn scan_tiles<S: Int, N: Size, M: Size>(
+pub(super) fn scan_tiles<N: Size, M: Size>(
     from: &Array<Vector<u32, N>>,
     to: &mut Array<Vector<u32, M>>,
-    state: &mut Array<Atomic<S>>,
-    seen: &mut Array<S>,
+    state: &mut Array<Atomic<u64>>,
+    seen: &mut Array<u64>,
     carried: &Array<u32>,
     vectors: u32,
     tiles: u32,
@@ -102,44 +82,21 @@ pub(super) fn scan_tiles<S: Int, N: Size, M: Size>(
     let origin = origin(carried, plan);
     let mut sums = SharedMemory::<u32>::new(comptime!(plan.planes() as usize));
     let mut chain = SharedMemory::<u32>::new(comptime!(plan.look().chain() as usize));
-    // The next tile, the sum before this one, and the first tile, which some read when the next one is told already.
-    let mut told = SharedMemory::<u32>::new(3usize);
-    let ahead = comptime!(plan.order == Order::Ahead);
-    let mut tile = CUBE_POS as u32;
-    if comptime!(plan.order != Order::Position) {
-        if UNIT_POS == 0 {
-            told[2usize] = next_tile::<S>(state);
-        }
-        sync_cube();
-        tile = told[2usize];
-    }
-    let mut held = Array::<Vector<u32, N>>::new(comptime!(plan.items as usize));
-    load::<N>(from, &mut held, 0u32, min(tile, tiles), vectors, plan);
-    while tile < tiles {
-        // The counter answers while the tile is scanned.
-        let mut taken = tiles;
-        if ahead {
-            if UNIT_POS == 0 {
-                taken = next_tile::<S>(state);
-            }
-        }
+    let mut found = SharedMemory::<u32>::new(1usize);
+    let tile = CUBE_POS as u32;
+    // A grid may have more cubes than there are tiles.
+    if tile < tiles {
+        let mut held = Array::<Vector<u32, N>>::new(comptime!(plan.items as usize));
+        load::<N>(from, &mut held, 0u32, tile, vectors, plan);
         let mut before = Array::<u32>::new(comptime!(plan.items as usize));
         let sum = scan_items::<N>(&held, &mut before, plan);
-        if ahead {
-            if UNIT_POS == 0 {
-                told[0usize] = taken;
-            }
-        }
         let own = share_sums(&mut sums, sum, plan);
-        let mut next = tiles;
-        let mut following = Array::<Vector<u32, N>>::new(comptime!(plan.items as usize));
-        if ahead {
-            next = told[0usize];
-            load::<N>(from, &mut following, 0u32, min(next, tiles), vectors, plan);
-        }
         if UNIT_POS < comptime!(plan.lanes) {
             let total = all_sums(&sums, plan);
-            let prefix = look_back::<S>(
+            if UNIT_POS == 0 {
+                tell::<u64>(state, tile, total, origin, comptime!(plan.look()));
+            }
+            let prefix = look_back::<u64>(
                 state,
                 seen,
                 &mut chain,
@@ -149,19 +106,12 @@ pub(super) fn scan_tiles<S: Int, N: Size, M: Size>(
                 comptime!(plan.look()),
             );
             if UNIT_POS == 0 {
-                told[1usize] = prefix;
+                found[0usize] = prefix;
             }
         }
         sync_cube();
-        let first = add(told[1usize], own, comptime!(plan.float));
+        let first = add(found[0usize], own, comptime!(plan.float));
         store::<N, M>(to, &held, &before, first, 0u32, tile, vectors, plan);
-        if ahead {
-            #[unroll]
-            for j in 0..comptime!(plan.items as usize) {
-                held[j] = following[j];
-            }
-        }
-        tile = next;
     }
 }
 

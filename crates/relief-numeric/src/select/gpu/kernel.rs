@@ -2,17 +2,9 @@
 
 use cubecl::prelude::*;
 
-use super::{Keep, Order, Prefix, Shape, What};
+use super::{Keep, Route, Shape, What};
+use crate::look_back::{look_back, tell};
 use crate::scan::gpu::tiles::sum_up_to;
-
-/// Bits of a state that hold a number; the two above tell what it is.
-const NUMBER: u32 = 0x3fff_ffff;
-
-/// A state that holds how many elements one tile keeps.
-const OWN: u32 = 1 << 30;
-
-/// A state that holds how many elements all tiles up to this one keep.
-const ALL: i64 = 1 << 31;
 
 /// Moves what is kept of `len` elements, after what the parts before have kept.
 ///
@@ -49,41 +41,27 @@ pub(super) fn compact<S: Int, N: Size>(
 ) {
     let mut stage = SharedMemory::<S>::new(comptime!(shape.tile() as usize));
     let mut totals = SharedMemory::<u32>::new(comptime!((shape.units / shape.lanes) as usize));
-    let mut shared = SharedMemory::<u32>::new(2usize);
+    let mut chain = SharedMemory::<u32>::new(comptime!(shape.look().chain() as usize));
+    let mut found = SharedMemory::<u32>::new(1usize);
     let lane = UNIT_POS % comptime!(shape.lanes);
     let plane = UNIT_POS / comptime!(shape.lanes);
-    let looks_back = comptime!(matches!(shape.prefix, Prefix::LookBack { .. }));
+    let looks_back = comptime!(shape.route == Route::LookBack);
     let (low, high) = (
         bases[(part * 2u32) as usize],
         bases[(part * 2u32 + 1u32) as usize],
     );
 
-    let mut tile = CUBE_POS as u32;
-    if comptime!(shape.order != Order::Position) {
-        if UNIT_POS == 0 {
-            shared[0] = state[0].fetch_add(1u32);
-        }
-        sync_cube();
-        tile = shared[0];
-    }
-    let mut items = Array::<Vector<u32, N>>::new(comptime!(shape.items as usize));
-    let mut marks = Array::<u32>::new(comptime!((shape.items * shape.marks()) as usize));
-    let rule = (begin, first, span);
-    load::<N>(
-        from, flags, &mut items, &mut marks, tile, len, rule, plane, lane, shape,
-    );
-
-    while tile < tiles {
+    let tile = CUBE_POS as u32;
+    // A grid may have more cubes than there are tiles.
+    if tile < tiles {
+        let mut items = Array::<Vector<u32, N>>::new(comptime!(shape.items as usize));
+        let mut marks = Array::<u32>::new(comptime!((shape.items * shape.marks()) as usize));
+        let rule = (begin, first, span);
+        load::<N>(
+            from, flags, &mut items, &mut marks, tile, len, rule, plane, lane, shape,
+        );
         let start = tile * comptime!(shape.tile());
         let valid = min(max(len, start) - start, comptime!(shape.tile()));
-        // Asked for now, needed when this tile is staged.
-        let mut ticket = tiles;
-        if comptime!(shape.order == Order::Ahead) {
-            if UNIT_POS == 0 {
-                ticket = state[0].fetch_add(1u32);
-            }
-        }
-
         let mut packed = Array::<u32>::new(comptime!((2 * shape.groups()) as usize));
         let kept = scan::<N>(&items, &marks, &mut packed, shape);
         if lane == 0 {
@@ -102,7 +80,7 @@ pub(super) fn compact<S: Int, N: Size>(
         }
         if comptime!(looks_back) {
             if UNIT_POS == 0 {
-                publish(state, tile, total);
+                tell::<u32>(state, tile, total, 0u32, comptime!(shape.look()));
             }
         }
         put::<S, N>(
@@ -118,31 +96,26 @@ pub(super) fn compact<S: Int, N: Size>(
             lane,
             shape,
         );
-        if comptime!(shape.order == Order::Ahead) {
-            if UNIT_POS == 0 {
-                shared[0] = ticket;
-            }
-        }
         sync_cube();
 
-        let mut next = tiles;
         let mut prefix = u32::new(0);
         if comptime!(looks_back) {
-            if comptime!(shape.order == Order::Ahead) {
-                // The next tile is on the way while this one waits and is written.
-                next = shared[0];
-                load::<N>(
-                    from, flags, &mut items, &mut marks, next, len, rule, plane, lane, shape,
-                );
-            }
             if UNIT_POS < comptime!(shape.lanes) {
-                let found = look_back(state, seen, tile, total, lane, shape);
-                if lane == 0 {
-                    shared[1] = found;
+                let before = look_back::<u32>(
+                    state,
+                    seen,
+                    &mut chain,
+                    tile,
+                    total,
+                    0u32,
+                    comptime!(shape.look()),
+                );
+                if UNIT_POS == 0 {
+                    found[0usize] = before;
                 }
             }
             sync_cube();
-            prefix += shared[1];
+            prefix += found[0usize];
         } else {
             prefix += prefixes[tile as usize];
         }
@@ -213,7 +186,6 @@ pub(super) fn compact<S: Int, N: Size>(
                 count[1] = sum_high;
             }
         }
-        tile = next;
     }
 }
 
@@ -274,6 +246,7 @@ pub(super) fn count_tiles<N: Size>(
     flags: &Array<u32>,
     counts: &mut Array<u32>,
     len: u32,
+    tiles: u32,
     begin: u32,
     first: u32,
     span: u32,
@@ -306,7 +279,9 @@ pub(super) fn count_tiles<N: Size>(
         for p in 0..comptime!(shape.units / shape.lanes) {
             total += totals[p as usize];
         }
-        counts[tile as usize] = total;
+        if tile < tiles {
+            counts[tile as usize] = total;
+        }
     }
 }
 
@@ -636,118 +611,6 @@ fn scan<N: Size>(
     sum
 }
 
-/// Publishes what a tile keeps.
-#[cube]
-fn publish(state: &mut Array<Atomic<u32>>, tile: u32, total: u32) {
-    if tile == 0 {
-        state[1].store(u32::new(ALL) | total);
-    } else {
-        state[(tile + 1u32) as usize].store(u32::new(comptime!(OWN as i64)) | total);
-    }
-}
-
-/// Finds out what all tiles before keep, and publishes the sum; for one plane.
-///
-/// A lane reads several neighbouring states at once, so that as many tiles as that are passed in the time of one access. An
-/// atomic access takes long, and many to one line wait for each other: only states that were not there are read again.
-#[cube]
-fn look_back(
-    state: &mut Array<Atomic<u32>>,
-    seen: &Array<u32>,
-    tile: u32,
-    total: u32,
-    lane: u32,
-    #[comptime] shape: Shape,
-) -> u32 {
-    let lanes = comptime!(shape.lanes);
-    let reads = comptime!(shape.reads());
-    let mut prefix = u32::new(0);
-    if tile > 0 {
-        // The state of tile t is word t + 1: `near` is that of the nearest tile of the next window.
-        let mut near = tile;
-        let mut found = false;
-        while !found {
-            let mut states = Array::<u32>::new(comptime!(reads as usize));
-            let mut missing = u32::new(0);
-            #[unroll]
-            for r in 0..reads {
-                let back = lane * reads + r;
-                // Before the first tile, nothing is kept.
-                states[r as usize] = u32::new(ALL);
-                if near > back {
-                    if comptime!(shape.glance()) {
-                        states[r as usize] = seen[(near - back) as usize];
-                    } else {
-                        states[r as usize] = state[(near - back) as usize].load();
-                    }
-                }
-                missing += u32::cast_from((states[r as usize] >> 30u32) == 0u32);
-            }
-            while any_lane(missing > 0u32, lanes) {
-                missing = u32::new(0);
-                #[unroll]
-                for r in 0..reads {
-                    if (states[r as usize] >> 30u32) == 0u32 {
-                        states[r as usize] = state[(near - lane * reads - r) as usize].load();
-                    }
-                    missing += u32::cast_from((states[r as usize] >> 30u32) == 0u32);
-                }
-            }
-            // What this lane's tiles keep, back to the first that tells of all before.
-            let mut number = u32::new(0);
-            let mut whole = false;
-            #[unroll]
-            for r in 0..reads {
-                if !whole {
-                    number += states[r as usize] & NUMBER;
-                    whole = (states[r as usize] >> 31u32) == 1u32;
-                }
-            }
-            let last = first_lane(whole, lanes);
-            if lane > last {
-                number = 0u32;
-            }
-            if comptime!(lanes > 1) {
-                number = plane_sum(number);
-            }
-            prefix += number;
-            found = last < lanes;
-            near = max(near, comptime!(reads * lanes)) - comptime!(reads * lanes);
-        }
-        if lane == 0 {
-            state[(tile + 1u32) as usize].store(u32::new(ALL) | (prefix + total));
-        }
-    }
-    prefix
-}
-
-/// Whether it holds on any lane.
-#[cube]
-fn any_lane(holds: bool, #[comptime] lanes: u32) -> bool {
-    first_lane(holds, lanes) < lanes
-}
-
-/// The first lane where it holds, or at least `lanes` where there is none.
-#[cube]
-fn first_lane(holds: bool, #[comptime] lanes: u32) -> u32 {
-    let mut first = u32::new(0);
-    if comptime!(lanes == 1) {
-        if !holds {
-            first = 1u32;
-        }
-    } else {
-        let ballot = plane_ballot(holds);
-        // Zeros below the lowest one; 32 where there is none.
-        first = (!ballot[0] & (ballot[0] - 1u32)).count_ones();
-        if comptime!(lanes > 32) {
-            if first == 32u32 {
-                first += (!ballot[1] & (ballot[1] - 1u32)).count_ones();
-            }
-        }
-    }
-    first
-}
-
 /// What of a staged word is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Field {
@@ -852,77 +715,6 @@ fn flush<S: Int>(
                 }
             }
             place += units;
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::device_of_tests;
-    use relief_kernels::device::{Buffer, on_client};
-
-    #[cube(launch_unchecked)]
-    fn look_back_alone(
-        state: &mut Array<Atomic<u32>>,
-        seen: &mut Array<u32>,
-        out: &mut Array<u32>,
-        tile: u32,
-        #[comptime] shape: Shape,
-    ) {
-        let prefix = look_back(state, seen, tile, 5u32, UNIT_POS, shape);
-        out[UNIT_POS as usize] = prefix;
-    }
-
-    #[allow(unsafe_code)]
-    fn launch<R: Runtime>(client: &ComputeClient<R>, state: &Buffer, out: &Buffer, tile: u32, shape: Shape) {
-        // SAFETY: both buffers have more words than the shape has lanes, and than the tile's number.
-        unsafe {
-            look_back_alone::launch_unchecked::<R>(
-                client,
-                CubeCount::Static(1, 1, 1),
-                CubeDim::new_1d(shape.lanes),
-                ArrayArg::from_raw_parts(state.handle(), state.words()),
-                ArrayArg::from_raw_parts(state.handle(), state.words()),
-                ArrayArg::from_raw_parts(out.handle(), out.words()),
-                tile,
-                shape,
-            );
-        }
-    }
-
-    #[test]
-    fn counts_are_added_up_as_far_back_as_the_nearest_sum() {
-        let Some(gpu) = device_of_tests() else { return };
-        for (reads, glance) in [(1, false), (4, false), (1, true), (4, true)] {
-            for back in [1, 2, 3, 7, 8, 9, 20, 39] {
-                let shape = Shape {
-                    bits: 32,
-                    units: 64,
-                    lanes: gpu.report().plane.1,
-                    items: 4,
-                    width: 4,
-                    keep: Keep::NonZero,
-                    what: What::Values,
-                    prefix: Prefix::LookBack { reads, glance },
-                    order: Order::Ticket,
-                    narrow: false,
-                    windowed: false,
-                };
-                // Tile 39 looks back: those before, 38 to 0, are words 39 to 1; `back` of them before, the sum is known.
-                let states: Vec<u32> = (0..64)
-                    .map(|k| match 40 - k {
-                        tile if tile == back => 1 << 31 | 1_000,
-                        tile if tile < back => 1 << 30 | k as u32,
-                        _ => 1 << 30 | 99,
-                    })
-                    .collect();
-                let sum = 1_000 + (1..back).map(|b| 40 - b as u32).sum::<u32>();
-                let (state, out) = (gpu.upload(&states).unwrap(), gpu.buffer(64).unwrap());
-                on_client!(gpu, client => launch(client, &state, &out, 39, shape));
-                let found = gpu.read(&out, 1).wait().unwrap();
-                assert_eq!(found[..4], sum.to_le_bytes(), "{back} back by {reads}");
-            }
         }
     }
 }

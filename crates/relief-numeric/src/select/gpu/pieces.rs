@@ -316,7 +316,7 @@ impl Part<'_> {
             "select",
             &shape,
             &launch.memory(),
-            || on_client!(gpu, client => launch.on(client)),
+            || on_client!(gpu, client => launch.on(gpu, client)),
         )?;
         let bytes = gpu.read(self.count, 2).wait()?;
         let mut count = [0; 8];

@@ -88,7 +88,7 @@ pub(super) struct Descent<W: Numeric> {
     between: Array<W>,
     /// The rows of block m that all windows of the step have.
     begun: Array<W>,
-    /// The last rows of the step's windows; where they are lower than a block, after the rows before. Then those of the next steps.
+    /// The last rows of the step's windows; where they are lower than a block, after the rows before.
     below: Array<W>,
     /// Block 0.
     above: Array<W>,
@@ -105,7 +105,7 @@ pub(super) fn descent<W: Numeric>(
 ) -> Descent<W> {
     let (blocks, rest) = comptime!(down.blocks());
     let (rows, lanes, samples) = comptime!((down.strip.rows, down.lanes(), down.samples));
-    let count = comptime!(down.low() + down.strip.ahead * rows);
+    let count = comptime!(down.low() + rows);
     let mut between = Array::<W>::new(comptime!((lanes * blocks.max(1)) as usize));
     let mut begun = Array::<W>::new(comptime!(lanes as usize));
     let mut below = Array::<W>::new(comptime!(count as usize));
@@ -190,13 +190,13 @@ pub(super) fn descend<W: Numeric>(
             );
         }
     }
-    let used = comptime!(down.low() + (down.strip.ahead - 1) * rows);
+    let used = comptime!(down.low());
     #[unroll]
     for k in 0..comptime!(used as usize) {
         descent.below[k] = descent.below[comptime!(k + rows as usize)];
     }
     descent.top += rows as i32;
-    let next = descent.top + comptime!((2 * down.radius + (down.strip.ahead - 1) * rows) as i32);
+    let next = descent.top + comptime!(2 * down.radius as i32);
     load_rows::<W>(
         source,
         &mut descent.below,

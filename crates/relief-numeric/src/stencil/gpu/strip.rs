@@ -12,8 +12,6 @@ pub(super) struct Strip {
     pub(super) double: bool,
     /// Whether shared memory keeps the rows of windows.
     pub(super) kept: bool,
-    /// Steps whose rows are on their way.
-    pub(super) ahead: u32,
     /// Whether neighbours exchange vectors that they store.
     pub(super) exchange: bool,
 }

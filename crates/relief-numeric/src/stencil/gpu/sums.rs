@@ -135,10 +135,9 @@ pub(super) fn sums<N: Size>(
     let (mut even, mut odd) = (pairs[0usize], pairs[1usize]);
 
     // What enters and what leaves in a step; asked for as soon as that of the step before is used.
-    let on_way = comptime!(plan.strip.ahead * rows);
-    let mut below = Array::<u32>::new(comptime!(on_way as usize));
+    let mut below = Array::<u32>::new(comptime!(rows as usize));
     let reach = comptime!(2 * plan.radius as i32);
-    load_rows::<u32>(source, &mut below, top + reach, &column, 0u32, on_way, bytes);
+    load_rows::<u32>(source, &mut below, top + reach, &column, 0u32, rows, bytes);
     if comptime!(!plan.ring().is_used()) {
         load_rows::<u32>(source, &mut above, top, &column, 0u32, rows, bytes);
     }
@@ -160,14 +159,8 @@ pub(super) fn sums<N: Size>(
             even -= evens(above[comptime!(k as usize)]);
             odd -= odds(above[comptime!(k as usize)]);
         }
-        let used = comptime!(on_way - rows);
-        #[unroll]
-        for k in 0..comptime!(used as usize) {
-            below[k] = below[comptime!(k + rows as usize)];
-        }
         let next = row as i32 + comptime!(rows as i32 - plan.radius as i32);
-        let after = next + reach + comptime!(used as i32);
-        load_rows::<u32>(source, &mut below, after, &column, used, rows, bytes);
+        load_rows::<u32>(source, &mut below, next + reach, &column, 0u32, rows, bytes);
         if comptime!(!plan.ring().is_used()) {
             load_rows::<u32>(source, &mut above, next, &column, 0u32, rows, bytes);
         }

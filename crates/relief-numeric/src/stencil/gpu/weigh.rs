@@ -90,33 +90,20 @@ pub(super) fn weigh<W: Numeric, N: Size>(
     let first = CUBE_POS_Y * steps * rows;
     let top = first as i32 - comptime!(plan.radius() as i32);
 
-    // The rows of the window of a step's first row but the last, then those of the step; and those of the next steps, as they are.
+    // The rows of the window of a step's first row but the last, then those of the step; and those of the next step, as they are.
     let mut window = Array::<W>::new(comptime!(((reach + rows) * lanes) as usize));
-    let on_way = comptime!(plan.strip.ahead * rows);
-    let mut next = Array::<W>::new(comptime!(reach.max(on_way) as usize));
+    let mut next = Array::<W>::new(comptime!(reach.max(rows) as usize));
     load_rows::<W>(source, &mut next, top, &column, 0u32, reach, samples);
     take_apart::<W>(&next, &mut window, 0u32, reach, comptime!(plan.clone()));
     let after = top + comptime!(reach as i32);
-    load_rows::<W>(source, &mut next, after, &column, 0u32, on_way, samples);
+    load_rows::<W>(source, &mut next, after, &column, 0u32, rows, samples);
 
     for s in 0..steps {
         let step = s % comptime!(plan.strip.steps());
         let row = first + s * rows;
         take_apart::<W>(&next, &mut window, reach, rows, comptime!(plan.clone()));
-        #[unroll]
-        for k in 0..comptime!((on_way - rows) as usize) {
-            next[k] = next[comptime!(k + rows as usize)];
-        }
-        let after = row as i32 + comptime!((on_way + plan.radius()) as i32);
-        load_rows::<W>(
-            source,
-            &mut next,
-            after,
-            &column,
-            comptime!(on_way - rows),
-            rows,
-            samples,
-        );
+        let after = row as i32 + comptime!((rows + plan.radius()) as i32);
+        load_rows::<W>(source, &mut next, after, &column, 0u32, rows, samples);
         down::<W>(&window, &mut shared, step, comptime!(plan.clone()));
         #[unroll]
         for k in 0..comptime!(reach * lanes) {

@@ -22,10 +22,6 @@ use super::matrix::groups::{edge, mended, nearest};
 use super::pairs::{evens, odds};
 use super::sums::{BESIDE, rounded};
 
-mod copied;
-
-pub(super) use copied::{BOX, wide_sums_copied};
-
 /// Columns of a unit: a vector of memory.
 const COLUMNS: u32 = 16;
 
@@ -46,10 +42,6 @@ pub(super) struct Wide {
     /// Whether rows are copied to shared memory, which keeps those of windows, by copies that take no registers. Else those that leave are
     /// read again.
     pub(super) kept: bool,
-    /// Whether the device copies rows that are not kept to shared memory by itself, a row by one request. Else units load them.
-    pub(super) copied: bool,
-    /// Steps whose rows are on their way, of rows that are not kept.
-    pub(super) ahead: u32,
 }
 
 /// A pixel some columns from a unit's first: units further (or before), and its number there.
@@ -114,30 +106,20 @@ impl Wide {
 
     /// Parts of a step, each of K rows; of rows that are copied as many are on their way.
     pub(super) const fn parts(&self) -> u32 {
-        match (self.kept, self.copied) {
-            (true, _) => 2,
-            (_, true) => self.ahead,
-            _ => 1,
-        }
+        if self.kept { 2 } else { 1 }
     }
 
-    /// Rows in shared memory: those of a window, whole parts of a step, and those on their way; of rows that are not kept, those that enter and
-    /// those that leave; 0 where units load them.
+    /// Rows in shared memory: those of a window, whole parts of a step, and those on their way; 0 where units load them.
     const fn ring(&self) -> u32 {
-        match (self.kept, self.copied) {
-            (true, _) => (2 * self.radius + 1).next_multiple_of(self.rows) + self.parts() * self.rows,
-            (_, true) => 2 * self.parts() * self.rows,
-            _ => 0,
+        match self.kept {
+            true => (2 * self.radius + 1).next_multiple_of(self.rows) + self.parts() * self.rows,
+            false => 0,
         }
     }
 
     /// Parts of steps whose sums shared memory holds: room for rows is worth more than one wait less.
     const fn buffers(&self) -> u32 {
-        match (self.kept, self.copied) {
-            (true, _) => 1,
-            (_, true) => 2 - self.ahead % 2,
-            _ => 2,
-        }
+        if self.kept { 1 } else { 2 }
     }
 
     /// Bytes of shared memory, with a little for barriers and gaps.
@@ -155,8 +137,6 @@ struct Place {
     nearest: u32,
     /// Whether all that the cube reads of a row is inside.
     inside: bool,
-    /// The first column that the cube reads.
-    begin: i32,
     width: u32,
     height: u32,
     /// Words from one row to the next.
@@ -175,7 +155,6 @@ fn place(cube: u32, width: u32, height: u32, pitch: u32, #[comptime] wide: Wide)
         column,
         nearest,
         inside,
-        begin,
         width,
         height,
         pitch,
@@ -219,8 +198,7 @@ pub(super) fn wide_sums<N: Size>(
     for p in 0..comptime!(PAIRS as usize) {
         pairs[p] = u32::new(0);
     }
-    let on_way = comptime!(if wide.kept { rows } else { wide.ahead * rows });
-    let mut below = Array::<u32>::new(comptime!((4 * on_way) as usize));
+    let mut below = Array::<u32>::new(comptime!((4 * rows) as usize));
     let mut above = Array::<u32>::new(comptime!((4 * rows) as usize));
     let top = first as i32 - reach - 1i32;
     let window = comptime!(2 * wide.radius + 1);
@@ -232,7 +210,7 @@ pub(super) fn wide_sums<N: Size>(
         barriers.index(0usize).wait_parity(0u32);
         for row in 0..window {
             let mut read = Array::<u32>::new(4usize);
-            take::<N>(&ring, &mut read, row, UNIT_POS, 0u32, 0u32, wide);
+            take::<N>(&ring, &mut read, row, 0u32, 0u32, wide);
             if !place.inside {
                 mend::<N>(&mut read, &place, 1u32);
             }
@@ -240,7 +218,7 @@ pub(super) fn wide_sums<N: Size>(
         }
     } else {
         read_window::<N>(source, &mut pairs, top, &place, wide);
-        load::<N>(source, &mut below, first as i32 + reach, &place, 0u32, on_way);
+        load::<N>(source, &mut below, first as i32 + reach, &place, 0u32, rows);
         load::<N>(source, &mut above, top, &place, 0u32, rows);
     }
     // Where in the ring the rows lie that leave, and the part of a step in which the first of those lies that enter.
@@ -263,20 +241,12 @@ pub(super) fn wide_sums<N: Size>(
                     .wait_parity((s + part) % 2u32);
                 #[unroll]
                 for k in 0..rows {
-                    take::<N>(&ring, &mut above, leaves, UNIT_POS, k, k, wide);
+                    take::<N>(&ring, &mut above, leaves, k, k, wide);
                     let place_of = comptime!(window % rows + k);
                     if comptime!(place_of >= rows) {
-                        take::<N>(
-                            &ring,
-                            &mut below,
-                            after,
-                            UNIT_POS,
-                            comptime!(place_of - rows),
-                            k,
-                            wide,
-                        );
+                        take::<N>(&ring, &mut below, after, comptime!(place_of - rows), k, wide);
                     } else {
-                        take::<N>(&ring, &mut below, enters, UNIT_POS, place_of, k, wide);
+                        take::<N>(&ring, &mut below, enters, place_of, k, wide);
                     }
                 }
                 // Once for all, because a compiler moves nothing past a branch.
@@ -301,13 +271,7 @@ pub(super) fn wide_sums<N: Size>(
                     leaves = 0u32;
                 }
             } else {
-                let used = comptime!(on_way - rows);
-                #[unroll]
-                for w in 0..comptime!((4 * used) as usize) {
-                    below[w] = below[comptime!(w + (4 * rows) as usize)];
-                }
-                let after = next + reach + comptime!(used as i32);
-                load::<N>(source, &mut below, after, &place, used, rows);
+                load::<N>(source, &mut below, next + reach, &place, 0u32, rows);
                 load::<N>(source, &mut above, next - reach - 1i32, &place, 0u32, rows);
             }
             sync_cube();
@@ -461,12 +425,11 @@ fn take<N: Size>(
     ring: &SharedMemory<Vector<u32, N>>,
     words: &mut Array<u32>,
     slot: u32,
-    unit: u32,
     #[comptime] after: u32,
     #[comptime] at: u32,
     #[comptime] wide: Wide,
 ) {
-    let place = (slot * comptime!(wide.units) + unit) as usize;
+    let place = (slot * comptime!(wide.units) + UNIT_POS) as usize;
     let vector = ring[place + comptime!((after * wide.units) as usize)];
     #[unroll]
     for w in 0..4u32 {

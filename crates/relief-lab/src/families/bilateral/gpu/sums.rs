@@ -134,42 +134,42 @@ fn sums(picture: &Picture, call: &OnGpu<'_>, plan: Plan, from: &Buffer, to: &Buf
         "bilateral sums",
         &plan,
         &[Operand::write("the output", to)],
-        || on_client!(gpu, client => sums_on(client, picture, plan, from, to)),
+        || {
+            on_client!(gpu, client => {
+                let words = |bits: u32| (picture.pitch() as u32 * bits).div_ceil(32);
+                let columns = words(plan.to_bits);
+                let greatest = match picture.kind {
+                    Kind::U8 => 255.0,
+                    Kind::U16 => 65_535.0,
+                    _ => 1.0,
+                };
+                let range = f64::from(picture.range()) / f64::from(picture.greatest()) * greatest;
+                // SAFETY: places of neighbours are brought into the picture, a tile holds those of all of its cube's pixels, and words stored are
+                // compared with the picture's size.
+                unsafe {
+                    sums_kernel::launch_unchecked(
+                        client,
+                        CubeCount::Static(
+                            columns.div_ceil(SIDE.0),
+                            (picture.height as u32).div_ceil(SIDE.1),
+                            1,
+                        ),
+                        CubeDim::new_2d(SIDE.0, SIDE.1),
+                        from.array(1),
+                        to.array(1),
+                        picture.width as u32,
+                        picture.height as u32,
+                        words(plan.from_bits),
+                        words(plan.to_bits),
+                        (-0.5 / f64::from(picture.sigma).powi(2)) as f32,
+                        (-0.5 / range.powi(2)) as f32,
+                        plan,
+                    );
+                }
+            })
+        },
     )?;
     Ok(())
-}
-
-fn sums_on<R: Runtime>(client: &ComputeClient<R>, picture: &Picture, plan: Plan, from: &Buffer, to: &Buffer) {
-    let words = |bits: u32| (picture.pitch() as u32 * bits).div_ceil(32);
-    let columns = words(plan.to_bits);
-    let greatest = match picture.kind {
-        Kind::U8 => 255.0,
-        Kind::U16 => 65_535.0,
-        _ => 1.0,
-    };
-    let range = f64::from(picture.range()) / f64::from(picture.greatest()) * greatest;
-    // SAFETY: places of neighbours are brought into the picture, a tile holds those of all of its cube's pixels, and words stored are
-    // compared with the picture's size.
-    unsafe {
-        sums_kernel::launch_unchecked::<R>(
-            client,
-            CubeCount::Static(
-                columns.div_ceil(SIDE.0),
-                (picture.height as u32).div_ceil(SIDE.1),
-                1,
-            ),
-            CubeDim::new_2d(SIDE.0, SIDE.1),
-            ArrayArg::from_raw_parts(from.handle(), from.words()),
-            ArrayArg::from_raw_parts(to.handle(), to.words()),
-            picture.width as u32,
-            picture.height as u32,
-            words(plan.from_bits),
-            words(plan.to_bits),
-            (-0.5 / f64::from(picture.sigma).powi(2)) as f32,
-            (-0.5 / range.powi(2)) as f32,
-            plan,
-        );
-    }
 }
 
 /// A sample as a float: bytes and words by their values.

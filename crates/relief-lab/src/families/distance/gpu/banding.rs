@@ -162,14 +162,13 @@ impl Steps<'_> {
         // and columns of mask and output are compared with the height and the width, and rows are padded to whole words; stacks
         // hold at most a band's columns, and what lies in a stack is below its end.
         unsafe {
-            let array = |buffer: &Buffer| ArrayArg::from_raw_parts(buffer.handle(), buffer.words());
-            let of = |k: usize| array(&scratch[k]);
+            let of = |k: usize| scratch[k].array(1);
             match step {
                 Step::Ends => ends::launch_unchecked::<R>(
                     client,
                     grid(columns / (LANES * TILES), down),
                     line,
-                    array(mask),
+                    mask.array(1),
                     of(0),
                     width,
                     height,
@@ -189,7 +188,7 @@ impl Steps<'_> {
                     client,
                     grid(columns / (LANES * TILES), down),
                     tiles,
-                    array(mask),
+                    mask.array(1),
                     of(1),
                     of(2),
                     width,
@@ -226,8 +225,8 @@ impl Steps<'_> {
                     of(3),
                     of(4),
                     of(6),
-                    array(profile),
-                    array(out),
+                    profile.array(1),
+                    out.array(1),
                     width,
                     height,
                     pitch,

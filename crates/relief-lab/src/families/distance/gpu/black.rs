@@ -1,7 +1,7 @@
 //! From every pixel: it looks outwards for the nearest white one, and stops where no row or column can be nearer.
 
 use cubecl::prelude::*;
-use relief_kernels::device::{Buffer, Operand, cubes, on_client};
+use relief_kernels::device::{Operand, cubes, on_client};
 
 use super::super::Distance;
 use super::{PATIENCE, byte, is_white, row_words, words};
@@ -17,35 +17,30 @@ pub(super) fn run(problem: &Distance, call: &OnGpu<'_>) -> Outcome {
     problem.patience(problem.looked_at(), 4.0 * PATIENCE)?;
     let out = &call.outputs[0];
     let grid = cubes(call.gpu, words.div_ceil(UNITS));
-    call.gpu.launch("distance black", &0, &[Operand::write("the output", out)], || {
-        on_client!(call.gpu, client => launch(client, grid.clone(), [&call.inputs[0], &call.inputs[1], out], problem));
-    })?;
+    call.gpu
+        .launch("distance black", &0, &[Operand::write("the output", out)], || {
+            on_client!(call.gpu, client => {
+                let [mask, profile, out] = [&call.inputs[0], &call.inputs[1], out];
+                // SAFETY: words are compared with those of a row times the height, of which mask and output hold as many; pixels that are
+                    // looked at are compared with the width, no more than a row's bytes, and the height; squares are at most R² + 1, the last
+                    // place of the profile.
+                    unsafe {
+                        look_outwards::launch_unchecked(
+                            client,
+                            grid.clone(),
+                            CubeDim::new_1d(UNITS),
+                            mask.array(1),
+                            profile.array(1),
+                            out.array(1),
+                            problem.width as u32,
+                            problem.height as u32,
+                            row_words(problem),
+                            problem.squared() + 1,
+                        );
+                    }
+            });
+        })?;
     Ok(())
-}
-
-fn launch<R: Runtime>(
-    client: &ComputeClient<R>,
-    grid: CubeCount,
-    [mask, profile, out]: [&Buffer; 3],
-    problem: &Distance,
-) {
-    // SAFETY: words are compared with those of a row times the height, of which mask and output hold as many; pixels that are
-    // looked at are compared with the width, no more than a row's bytes, and the height; squares are at most R² + 1, the last
-    // place of the profile.
-    unsafe {
-        look_outwards::launch_unchecked::<R>(
-            client,
-            grid,
-            CubeDim::new_1d(UNITS),
-            ArrayArg::from_raw_parts(mask.handle(), mask.words()),
-            ArrayArg::from_raw_parts(profile.handle(), profile.words()),
-            ArrayArg::from_raw_parts(out.handle(), out.words()),
-            problem.width as u32,
-            problem.height as u32,
-            row_words(problem),
-            problem.squared() + 1,
-        );
-    }
 }
 
 #[cube(launch_unchecked)]

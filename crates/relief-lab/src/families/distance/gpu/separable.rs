@@ -1,7 +1,7 @@
 //! Columns, then rows: the plain separable transform within a radius of at most 254.
 
 use cubecl::prelude::*;
-use relief_kernels::device::{Buffer, Operand, cubes, on_client};
+use relief_kernels::device::{Operand, cubes, on_client};
 
 use super::super::Distance;
 use super::{byte, row_words, sample, words};
@@ -16,34 +16,53 @@ pub(super) fn run(problem: &Distance, call: &OnGpu<'_>) -> Outcome {
     }
     let (gaps, out) = (&call.scratch[0], &call.outputs[0]);
     let grid = cubes(call.gpu, words.div_ceil(UNITS));
-    call.gpu.launch("distance columns", &0, &[Operand::write("the output", gaps)], || {
-        on_client!(call.gpu, client => launch_columns(client, grid.clone(), (&call.inputs[0], gaps), problem));
-    })?;
-    call.gpu.launch("distance rows", &0, &[Operand::write("the output", out)], || {
-        on_client!(call.gpu, client => launch_rows(client, grid.clone(), [gaps, &call.inputs[1], out], problem));
-    })?;
+    call.gpu.launch(
+        "distance columns",
+        &0,
+        &[Operand::write("the output", gaps)],
+        || {
+            on_client!(call.gpu, client => {
+                let (mask, gaps) = (&call.inputs[0], gaps);
+                // SAFETY: rows are compared with the height, and units with the words, of which both buffers hold as many.
+                    unsafe {
+                        along_columns::launch_unchecked(
+                            client,
+                            grid.clone(),
+                            CubeDim::new_1d(UNITS),
+                            mask.array(1),
+                            gaps.array(1),
+                            row_words(problem),
+                            problem.height as u32,
+                            problem.radius,
+                        );
+                    }
+            });
+        },
+    )?;
+    call.gpu
+        .launch("distance rows", &0, &[Operand::write("the output", out)], || {
+            on_client!(call.gpu, client => {
+                let [gaps, profile, out] = [gaps, &call.inputs[1], out];
+                // SAFETY: units are compared with the words, of which both buffers hold as many; columns lie left of a unit's own, which is
+                    // one of a row's bytes, or are compared with the width, no more than these; squares are at most R² + 1, the last place of the
+                    // profile.
+                    unsafe {
+                        along_rows::launch_unchecked(
+                            client,
+                            grid.clone(),
+                            CubeDim::new_1d(UNITS),
+                            gaps.array(1),
+                            profile.array(1),
+                            out.array(1),
+                            problem.width as u32,
+                            problem.height as u32,
+                            row_words(problem),
+                            problem.squared() + 1,
+                        );
+                    }
+            });
+        })?;
     Ok(())
-}
-
-fn launch_columns<R: Runtime>(
-    client: &ComputeClient<R>,
-    grid: CubeCount,
-    (mask, gaps): (&Buffer, &Buffer),
-    problem: &Distance,
-) {
-    // SAFETY: rows are compared with the height, and units with the words, of which both buffers hold as many.
-    unsafe {
-        along_columns::launch_unchecked::<R>(
-            client,
-            grid,
-            CubeDim::new_1d(UNITS),
-            ArrayArg::from_raw_parts(mask.handle(), mask.words()),
-            ArrayArg::from_raw_parts(gaps.handle(), gaps.words()),
-            row_words(problem),
-            problem.height as u32,
-            problem.radius,
-        );
-    }
 }
 
 /// How far the nearest white pixel of the column is, at most R + 1, in the bytes of a word.
@@ -78,31 +97,6 @@ fn along_columns(mask: &Array<u32>, gaps: &mut Array<u32>, pitch: u32, height: u
 fn whites(word: u32) -> u32 {
     let top = (((word & 0x7f7f_7f7fu32) + 0x7f7f_7f7fu32) | word) & 0x8080_8080u32;
     (top >> 7u32) * 255u32
-}
-
-fn launch_rows<R: Runtime>(
-    client: &ComputeClient<R>,
-    grid: CubeCount,
-    [gaps, profile, out]: [&Buffer; 3],
-    problem: &Distance,
-) {
-    // SAFETY: units are compared with the words, of which both buffers hold as many; columns lie left of a unit's own, which is
-    // one of a row's bytes, or are compared with the width, no more than these; squares are at most R² + 1, the last place of the
-    // profile.
-    unsafe {
-        along_rows::launch_unchecked::<R>(
-            client,
-            grid,
-            CubeDim::new_1d(UNITS),
-            ArrayArg::from_raw_parts(gaps.handle(), gaps.words()),
-            ArrayArg::from_raw_parts(profile.handle(), profile.words()),
-            ArrayArg::from_raw_parts(out.handle(), out.words()),
-            problem.width as u32,
-            problem.height as u32,
-            row_words(problem),
-            problem.squared() + 1,
-        );
-    }
 }
 
 #[cube(launch_unchecked)]

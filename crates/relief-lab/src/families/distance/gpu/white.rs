@@ -2,7 +2,7 @@
 
 use cubecl::prelude::*;
 use relief_kernels::copy::gpu::fill;
-use relief_kernels::device::{Buffer, Operand, cubes, on_client};
+use relief_kernels::device::{Operand, cubes, on_client};
 
 use super::super::Distance;
 use super::{PATIENCE, byte, is_white, row_words, words};
@@ -33,37 +33,51 @@ pub(super) fn run(problem: &Distance, call: &OnGpu<'_>, way: Way) -> Outcome {
     fill(call.gpu, least, least.words(), beyond)?;
     let grid = cubes(call.gpu, (4 * words).div_ceil(UNITS));
     // An empty mask lowers nothing, so that nothing would prove that the kernel ran: the comparison does.
-    on_client!(call.gpu, client => launch_lower(client, grid, (&call.inputs[0], least), problem, way));
+    on_client!(call.gpu, client => {
+        let (mask, least) = (&call.inputs[0], least);
+        // SAFETY: places are compared with the pitch times the height, of which mask and minima hold as many; pixels that are
+            // looked at or lowered beside are compared with the width, no more than the pitch, and the height.
+            unsafe {
+                lower::launch_unchecked(
+                    client,
+                    grid,
+                    CubeDim::new_1d(UNITS),
+                    mask.array(1),
+                    least.array(1),
+                    problem.width as u32,
+                    problem.height as u32,
+                    row_words(problem),
+                    problem.radius,
+                    way,
+                );
+            }
+    });
     let grid = cubes(call.gpu, words.div_ceil(UNITS));
-    call.gpu.launch("distance look-up", &0, &[Operand::write("the output", out)], || {
-        on_client!(call.gpu, client => launch_look_up(client, grid.clone(), [least, &call.inputs[1], out], words, beyond));
-    })?;
+    call.gpu.launch(
+        "distance look-up",
+        &0,
+        &[Operand::write("the output", out)],
+        || {
+            on_client!(call.gpu, client => {
+                let [least, profile, out] = [least, &call.inputs[1], out];
+                // SAFETY: words are compared with their number, of which the output holds as many and the minima four times as many;
+                    // minima are at most `beyond`, the last place of the profile.
+                    unsafe {
+                        look_up::launch_unchecked(
+                            client,
+                            grid.clone(),
+                            CubeDim::new_1d(UNITS),
+                            least.array(1),
+                            profile.array(1),
+                            out.array(1),
+                            words,
+                            beyond,
+                        );
+                    }
+            });
+        },
+    )?;
     Ok(())
-}
-
-fn launch_lower<R: Runtime>(
-    client: &ComputeClient<R>,
-    grid: CubeCount,
-    (mask, least): (&Buffer, &Buffer),
-    problem: &Distance,
-    way: Way,
-) {
-    // SAFETY: places are compared with the pitch times the height, of which mask and minima hold as many; pixels that are
-    // looked at or lowered beside are compared with the width, no more than the pitch, and the height.
-    unsafe {
-        lower::launch_unchecked::<R>(
-            client,
-            grid,
-            CubeDim::new_1d(UNITS),
-            ArrayArg::from_raw_parts(mask.handle(), mask.words()),
-            ArrayArg::from_raw_parts(least.handle(), least.words()),
-            problem.width as u32,
-            problem.height as u32,
-            row_words(problem),
-            problem.radius,
-            way,
-        );
-    }
 }
 
 #[cube(launch_unchecked)]
@@ -189,29 +203,6 @@ fn lower_one(
         if lower {
             least[at].fetch_min(squared);
         }
-    }
-}
-
-fn launch_look_up<R: Runtime>(
-    client: &ComputeClient<R>,
-    grid: CubeCount,
-    [least, profile, out]: [&Buffer; 3],
-    words: u32,
-    beyond: u32,
-) {
-    // SAFETY: words are compared with their number, of which the output holds as many and the minima four times as many;
-    // minima are at most `beyond`, the last place of the profile.
-    unsafe {
-        look_up::launch_unchecked::<R>(
-            client,
-            grid,
-            CubeDim::new_1d(UNITS),
-            ArrayArg::from_raw_parts(least.handle(), least.words()),
-            ArrayArg::from_raw_parts(profile.handle(), profile.words()),
-            ArrayArg::from_raw_parts(out.handle(), out.words()),
-            words,
-            beyond,
-        );
     }
 }
 

@@ -2,7 +2,7 @@
 #![allow(unsafe_code)]
 
 use cubecl::prelude::*;
-use relief_kernels::device::{Buffer, Operand, cubes, on_client};
+use relief_kernels::device::{Operand, cubes, on_client};
 
 use super::super::Histogram;
 use crate::family::{Failure, OnGpu, Outcome};
@@ -83,44 +83,35 @@ pub(super) fn count(problem: &Histogram, call: &OnGpu<'_>, place: Place, width: 
         "histogram ladder",
         &shape,
         &[Operand::write("the output", &call.outputs[0])],
-        || on_client!(call.gpu, client => launch_on(client, call, shape, len, grid.clone())),
+        || {
+            on_client!(call.gpu, client => {
+                let (from, out) = (&call.inputs[0], &call.outputs[0]);
+                let counts = 2_u32 << shape.bits;
+                // SAFETY: the result has two words for each value, which the first kernel compares its places with; vectors are compared with
+                // how many hold `len` samples.
+                unsafe {
+                    clear::launch_unchecked(
+                        client,
+                        CubeCount::Static(counts.div_ceil(UNITS), 1, 1),
+                        CubeDim::new_1d(UNITS),
+                        out.array(1),
+                        counts,
+                    );
+                    add_up::launch_unchecked(
+                        client,
+                        grid.clone(),
+                        CubeDim::new_1d(UNITS),
+                        shape.width as usize,
+                        from.array(shape.width as usize),
+                        out.array(1),
+                        len,
+                        shape,
+                    );
+                }
+            })
+        },
     )?;
     Ok(())
-}
-
-fn launch_on<R: Runtime>(
-    client: &ComputeClient<R>,
-    call: &OnGpu<'_>,
-    shape: Shape,
-    len: u32,
-    grid: CubeCount,
-) {
-    let (from, out) = (&call.inputs[0], &call.outputs[0]);
-    let array = |buffer: &Buffer, width: usize| (buffer.handle(), buffer.words() / width);
-    let counts = 2_u32 << shape.bits;
-    // SAFETY: the result has two words for each value, which the first kernel compares its places with; vectors are compared with
-    // how many hold `len` samples.
-    unsafe {
-        let (handle, words) = array(out, 1);
-        clear::launch_unchecked::<R>(
-            client,
-            CubeCount::Static(counts.div_ceil(UNITS), 1, 1),
-            CubeDim::new_1d(UNITS),
-            ArrayArg::from_raw_parts(handle, words),
-            counts,
-        );
-        let ((from, vectors), (out, words)) = (array(from, shape.width as usize), array(out, 1));
-        add_up::launch_unchecked::<R>(
-            client,
-            grid,
-            CubeDim::new_1d(UNITS),
-            shape.width as usize,
-            ArrayArg::from_raw_parts(from, vectors),
-            ArrayArg::from_raw_parts(out, words),
-            len,
-            shape,
-        );
-    }
 }
 
 #[cube(launch_unchecked)]

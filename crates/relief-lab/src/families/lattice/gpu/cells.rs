@@ -124,8 +124,8 @@ fn launch_cell<R: Runtime>(
             client,
             grid,
             CubeDim::new_1d(UNITS),
-            ArrayArg::from_raw_parts(pattern.handle(), pattern.words()),
-            ArrayArg::from_raw_parts(cell.handle(), cell.words()),
+            pattern.array(1),
+            cell.array(1),
             numbers.iter().copied().collect(),
             inverse,
             stored.a,
@@ -181,16 +181,15 @@ fn launch_repeat<R: Runtime>(
     // SAFETY: columns are compared with the vectors from one row to the next and rows with the raster's, and the output holds
     // as many vectors; columns of the cell are remainders by a and rows by c, so that every place lies in what was stored.
     unsafe {
-        let array = |buffer: &Buffer| ArrayArg::from_raw_parts(buffer.handle(), buffer.words() / width);
         let Stored { a, b, c, row } = stored;
         repeat_cell::launch_unchecked::<R>(
             client,
             grid,
             dim,
             width,
-            array(cell),
-            ArrayArg::from_raw_parts(cell.handle(), cell.words()),
-            array(out),
+            cell.array(width),
+            cell.array(1),
+            out.array(width),
             a,
             b,
             c,

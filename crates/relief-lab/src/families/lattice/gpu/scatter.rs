@@ -96,7 +96,25 @@ pub(super) fn added(copies: &Copies, call: &OnGpu<'_>, bits: u32) -> Outcome {
         "lattice divide",
         &bits,
         &[Operand::write("the output", out)],
-        || on_client!(call.gpu, client => launch_divide(client, grid.clone(), sums, out, words as u32, bits)),
+        || {
+            on_client!(call.gpu, client => {
+                let words = words as u32;
+                // SAFETY: words are compared with their number, those between rows among them, of which the output holds as many; of sums
+                    // there is one for each sample of these words, and for floats as many counts after half of the words.
+                    unsafe {
+                        divide::launch_unchecked(
+                            client,
+                            grid.clone(),
+                            CubeDim::new_1d(UNITS),
+                            sums.array(1),
+                            out.array(1),
+                            words,
+                            (sums.words() / 2) as u32,
+                            bits,
+                        );
+                    }
+            })
+        },
     )?;
     Ok(())
 }
@@ -144,10 +162,10 @@ fn launch_copies<R: Runtime>(
     // word for each pixel and for what lies between rows, twice as many for floats that are counted. Stores that race store
     // the same word.
     unsafe {
-        let pattern = ArrayArg::from_raw_parts(pattern.handle(), pattern.words());
+        let pattern = pattern.array(1);
         let numbers = numbers.iter().copied().collect();
         let dim = CubeDim::new_1d(UNITS);
-        let words = || ArrayArg::from_raw_parts(to.handle(), to.words());
+        let words = || to.array(1);
         match write {
             Write::Store => {
                 stores::launch_unchecked::<R>(
@@ -313,30 +331,6 @@ fn sums(
             }
             at += step;
         }
-    }
-}
-
-fn launch_divide<R: Runtime>(
-    client: &ComputeClient<R>,
-    grid: CubeCount,
-    sums: &Buffer,
-    out: &Buffer,
-    words: u32,
-    bits: u32,
-) {
-    // SAFETY: words are compared with their number, those between rows among them, of which the output holds as many; of sums
-    // there is one for each sample of these words, and for floats as many counts after half of the words.
-    unsafe {
-        divide::launch_unchecked::<R>(
-            client,
-            grid,
-            CubeDim::new_1d(UNITS),
-            ArrayArg::from_raw_parts(sums.handle(), sums.words()),
-            ArrayArg::from_raw_parts(out.handle(), out.words()),
-            words,
-            (sums.words() / 2) as u32,
-            bits,
-        );
     }
 }
 

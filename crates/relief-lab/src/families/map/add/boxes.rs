@@ -51,48 +51,42 @@ pub(super) fn add(problem: &Add, call: &OnGpu<'_>, boxes: Boxes) -> Outcome {
         "add by boxes",
         &boxes,
         &[Operand::write("the output", out)],
-        || on_client!(call.gpu, client => add_on(client, boxes, [a, b, out], count, grid.clone())),
+        || {
+            on_client!(call.gpu, client => {
+                // A cube that has less than all of its boxes asks for none, so that the rows of the tensor are those before the end; at least one has to be.
+                let rows = (count / ROW).max(1) as usize;
+                let map = |buffer: &Buffer| {
+                    // SAFETY: so many rows lie in the buffer, or none of them is asked for.
+                    let tensor = unsafe {
+                        TensorArg::from_raw_parts(
+                            buffer.handle(),
+                            strides![ROW as usize, 1],
+                            shape![rows, ROW as usize],
+                        )
+                    };
+                    let tile_size = shape![boxes.rows() as usize, ROW as usize];
+                    TensorMapArg::new(TiledArgs { tile_size }, tensor, f32::as_type_native_unchecked())
+                };
+                // SAFETY: places are compared with `count`, and all buffers hold as many.
+                unsafe {
+                    add_boxes::launch_unchecked(
+                        client,
+                        grid.clone(),
+                        CubeDim::new_1d(boxes.units),
+                        a.array(1),
+                        b.array(1),
+                        out.array(1),
+                        count,
+                        map(a),
+                        map(b),
+                        map(out),
+                        boxes,
+                    );
+                }
+            })
+        },
     )?;
     Ok(())
-}
-
-fn add_on<R: Runtime>(
-    client: &ComputeClient<R>,
-    boxes: Boxes,
-    [a, b, out]: [&Buffer; 3],
-    count: u32,
-    grid: CubeCount,
-) {
-    // A cube that has less than all of its boxes asks for none, so that the rows of the tensor are those before the end; at least one has to be.
-    let rows = (count / ROW).max(1) as usize;
-    let map = |buffer: &Buffer| {
-        // SAFETY: so many rows lie in the buffer, or none of them is asked for.
-        let tensor = unsafe {
-            TensorArg::from_raw_parts(
-                buffer.handle(),
-                strides![ROW as usize, 1],
-                shape![rows, ROW as usize],
-            )
-        };
-        let tile_size = shape![boxes.rows() as usize, ROW as usize];
-        TensorMapArg::new(TiledArgs { tile_size }, tensor, f32::as_type_native_unchecked())
-    };
-    // SAFETY: places are compared with `count`, and all buffers hold as many.
-    unsafe {
-        add_boxes::launch_unchecked::<R>(
-            client,
-            grid,
-            CubeDim::new_1d(boxes.units),
-            ArrayArg::from_raw_parts(a.handle(), a.words()),
-            ArrayArg::from_raw_parts(b.handle(), b.words()),
-            ArrayArg::from_raw_parts(out.handle(), out.words()),
-            count,
-            map(a),
-            map(b),
-            map(out),
-            boxes,
-        );
-    }
 }
 
 #[cube(launch_unchecked)]

@@ -7,7 +7,6 @@ use relief_kernels::device::{Buffer, Gpu, Operand, cubes, on_client};
 use relief_numeric::element::Element;
 use relief_numeric::scan::Kind;
 use relief_numeric::scan::gpu::{scan, scratch_words};
-use relief_numeric::select::gpu::Phase;
 
 use crate::family::{Failure, Outcome};
 
@@ -61,39 +60,31 @@ pub(super) fn scratch(owners: Owners, words: usize) -> [usize; 3] {
     [owners + 4, owners + 4, scratch_words(owners as u64)]
 }
 
-/// All three phases, or one of them after the others have run once.
+/// All three phases.
 pub(super) fn compact(
     gpu: &Gpu,
     owners: Owners,
-    phase: Option<Phase>,
     from: &Buffer,
     words: u32,
     [out, count]: [&Buffer; 2],
     [counts, places, scanned]: [&Buffer; 3],
 ) -> Outcome {
     let launch = Launch::of(gpu, owners, from, words)?;
-    let wanted = |which| phase.is_none_or(|phase| phase == which);
-    if wanted(Phase::Count) {
-        gpu.launch(
-            "select count",
-            &launch.shape,
-            &[Operand::write("the output", counts)],
-            || on_client!(gpu, client => launch.count(client, counts)),
-        )?;
-    }
-    if wanted(Phase::Prefix) {
-        let number = u64::from(owners.count(words));
-        let (kind, element) = (Kind::Exclusive, Element::U32);
-        scan(gpu, kind, element, number, counts, places, scanned)?;
-    }
-    if wanted(Phase::Move) {
-        gpu.launch(
-            "select move",
-            &launch.shape,
-            &[Operand::write("the output", count)],
-            || on_client!(gpu, client => launch.move_words(client, counts, places, out, count)),
-        )?;
-    }
+    gpu.launch(
+        "select count",
+        &launch.shape,
+        &[Operand::write("the output", counts)],
+        || on_client!(gpu, client => launch.count(client, counts)),
+    )?;
+    let number = u64::from(owners.count(words));
+    let (kind, element) = (Kind::Exclusive, Element::U32);
+    scan(gpu, kind, element, number, counts, places, scanned)?;
+    gpu.launch(
+        "select move",
+        &launch.shape,
+        &[Operand::write("the output", count)],
+        || on_client!(gpu, client => launch.move_words(client, counts, places, out, count)),
+    )?;
     Ok(())
 }
 
@@ -144,8 +135,8 @@ impl<'a> Launch<'a> {
                 self.grid.clone(),
                 CubeDim::new_1d(UNITS),
                 width,
-                ArrayArg::from_raw_parts(self.from.handle(), self.from.words() / width),
-                ArrayArg::from_raw_parts(counts.handle(), counts.words()),
+                self.from.array(width),
+                counts.array(1),
                 self.words,
                 self.shape.owners.each(self.words, self.shape.lanes),
                 self.shape.owners.count(self.words),
@@ -170,11 +161,11 @@ impl<'a> Launch<'a> {
                 self.grid.clone(),
                 CubeDim::new_1d(UNITS),
                 width,
-                ArrayArg::from_raw_parts(self.from.handle(), self.from.words() / width),
-                ArrayArg::from_raw_parts(counts.handle(), counts.words()),
-                ArrayArg::from_raw_parts(places.handle(), places.words()),
-                ArrayArg::from_raw_parts(out.handle(), out.words()),
-                ArrayArg::from_raw_parts(count.handle(), count.words()),
+                self.from.array(width),
+                counts.array(1),
+                places.array(1),
+                out.array(1),
+                count.array(1),
                 self.words,
                 self.shape.owners.each(self.words, self.shape.lanes),
                 self.shape.owners.count(self.words),

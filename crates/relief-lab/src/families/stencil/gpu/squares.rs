@@ -20,8 +20,6 @@ const TILE_ROWS: u32 = 16;
 enum Place {
     /// In memory; some may lie outside.
     Anywhere,
-    /// In memory, inside of the picture.
-    Inside,
     /// In a tile.
     Tile(Tile),
 }
@@ -40,90 +38,23 @@ struct Shape {
     place: Place,
 }
 
-/// Words and rows that a kernel computes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Area {
-    left: u32,
-    top: u32,
-    words: u32,
-    rows: u32,
-}
-
 pub(super) fn naive(problem: &Stencil, call: &OnGpu<'_>) -> Outcome {
     near_enough(problem)?;
     if problem.is_empty() {
         return Ok(());
     }
-    let whole = Area {
-        left: 0,
-        top: 0,
-        words: problem.row_words(),
-        rows: problem.height as u32,
-    };
-    launch(problem, call, Place::Anywhere, whole, false)
-}
-
-/// The interior by one kernel, the border by another, in four parts.
-pub(super) fn apart(problem: &Stencil, call: &OnGpu<'_>) -> Outcome {
-    near_enough(problem)?;
-    if problem.is_empty() {
-        return Ok(());
-    }
-    let (words, rows, radius) = (
-        problem.row_words(),
-        problem.height as u32,
-        problem.radius() as u32,
-    );
-    let per_word = samples(problem.kind).per_word();
-    let left = radius.div_ceil(per_word);
-    // The words whose last pixel has all that it looks at.
-    let right = (problem.width as u32).saturating_sub(radius) / per_word;
-    let area = |left, top, right: u32, bottom: u32| Area {
-        left,
-        top,
-        words: right.saturating_sub(left),
-        rows: bottom.saturating_sub(top),
-    };
-    if right <= left || rows <= 2 * radius {
-        return launch(problem, call, Place::Anywhere, area(0, 0, words, rows), true);
-    }
-    launch(
-        problem,
-        call,
-        Place::Inside,
-        area(left, radius, right, rows - radius),
-        true,
-    )?;
-    for border in [
-        area(0, 0, words, radius),
-        area(0, rows - radius, words, rows),
-        area(0, radius, left, rows - radius),
-        area(right, radius, words, rows - radius),
-    ] {
-        if border.words > 0 && border.rows > 0 {
-            launch(problem, call, Place::Anywhere, border, true)?;
-        }
-    }
-    Ok(())
-}
-
-fn launch(problem: &Stencil, call: &OnGpu<'_>, place: Place, area: Area, in_parts: bool) -> Outcome {
     let shape = Shape {
         samples: samples(problem.kind),
         combine: Combine::of(&problem.filter),
-        place,
+        place: Place::Anywhere,
     };
-    let grid = CubeCount::Static(area.words.div_ceil(CUBE.0), area.rows.div_ceil(CUBE.1), 1);
-    // A part need not hold the first word of the result, so each leaves a sign that it ran.
-    let sign = if in_parts {
-        &call.scratch[0]
-    } else {
-        &call.outputs[0]
-    };
-    call.gpu.launch("stencil ladder squares", &(shape, in_parts), &[Operand::write("the output", sign)], || {
+    let (words, rows) = (problem.row_words(), problem.height as u32);
+    let grid = CubeCount::Static(words.div_ceil(CUBE.0), rows.div_ceil(CUBE.1), 1);
+    let out = [Operand::write("the output", &call.outputs[0])];
+    call.gpu.launch("stencil ladder squares", &shape, &out, || {
         on_client!(call.gpu, client => match shape.samples {
-            Samples::Bytes => squares_on::<u32, _>(client, problem, call, shape, area, in_parts, grid.clone()),
-            Samples::Floats => squares_on::<f32, _>(client, problem, call, shape, area, in_parts, grid.clone()),
+            Samples::Bytes => squares_on::<u32, _>(client, problem, call, shape, grid.clone()),
+            Samples::Floats => squares_on::<f32, _>(client, problem, call, shape, grid.clone()),
         });
     })?;
     Ok(())
@@ -134,41 +65,27 @@ fn squares_on<W: Numeric, R: Runtime>(
     problem: &Stencil,
     call: &OnGpu<'_>,
     shape: Shape,
-    area: Area,
-    in_parts: bool,
     grid: CubeCount,
 ) {
     let (picture, weights, out) = (&call.inputs[0], &call.inputs[1], &call.outputs[0]);
-    let sign = if in_parts {
-        &call.scratch[0]
-    } else {
-        &call.inputs[2]
-    };
     let (half, inverse) = problem.rounding();
-    // SAFETY: words and rows are compared with those of the area, which is inside of the result; pixels are inside of the
-    // picture, by the choice of the area or because the nearest is taken; there are as many weights as pixels of a square. The
-    // sign has a word; where there is none, another buffer stands for it and is not written.
+    // SAFETY: words and rows are compared with those of the result; pixels are the nearest inside of the picture; there are as
+    // many weights as pixels of a square.
     unsafe {
         squares::launch_unchecked::<W, R>(
             client,
             grid,
             CubeDim::new_2d(CUBE.0, CUBE.1),
-            ArrayArg::from_raw_parts(picture.handle(), picture.words()),
-            ArrayArg::from_raw_parts(weights.handle(), weights.words()),
-            ArrayArg::from_raw_parts(out.handle(), out.words()),
-            ArrayArg::from_raw_parts(sign.handle(), sign.words()),
+            picture.array(1),
+            weights.array(1),
+            out.array(1),
             problem.width as u32,
             problem.height as u32,
             problem.row_words(),
             problem.radius() as u32,
             half,
             inverse,
-            area.left,
-            area.top,
-            area.words,
-            area.rows,
             shape,
-            in_parts,
         );
     }
 }
@@ -179,43 +96,21 @@ fn squares<W: Numeric>(
     source: &Array<W>,
     weights: &Array<f32>,
     out: &mut Array<W>,
-    sign: &mut Array<u32>,
     width: u32,
     height: u32,
     pitch: u32,
     radius: u32,
     half: f32,
     inverse: f32,
-    left: u32,
-    top: u32,
-    words: u32,
-    rows: u32,
     #[comptime] shape: Shape,
-    #[comptime] in_parts: bool,
 ) {
     let tile = SharedMemory::<f32>::new(1usize);
     let (w, y) = (ABSOLUTE_POS_X, ABSOLUTE_POS_Y);
-    if w + y == 0 && comptime!(in_parts) {
-        sign[0usize] = 1u32;
-    }
-    if w < words && y < rows {
+    if w < pitch && y < height {
         let result = word_of::<W>(
-            source,
-            weights,
-            &tile,
-            left + w,
-            top + y,
-            0u32,
-            0u32,
-            width,
-            height,
-            pitch,
-            radius,
-            half,
-            inverse,
-            shape,
+            source, weights, &tile, w, y, 0u32, 0u32, width, height, pitch, radius, half, inverse, shape,
         );
-        out[((top + y) * pitch + left + w) as usize] = result;
+        out[(y * pitch + w) as usize] = result;
     }
 }
 
@@ -291,13 +186,6 @@ fn around<W: Numeric>(
 ) -> f32 {
     match shape.place {
         Place::Tile(t) => tile[((y0 + dy) * comptime!(t.width) + x0 + dx) as usize],
-        Place::Inside => pixel::<W>(
-            source,
-            x + dx - radius,
-            y + dy - radius,
-            pitch,
-            comptime!(shape.samples),
-        ),
         Place::Anywhere => {
             let column = nearest((x + dx) as i32 - radius as i32, width);
             let row = nearest((y + dy) as i32 - radius as i32, height);
@@ -361,35 +249,7 @@ fn value_of<W: Numeric>(
     value
 }
 
-/// Words of a copy of the picture with its border; none where it would not be used.
-pub(super) fn padded_words(problem: &Stencil) -> usize {
-    let padded = padded(problem);
-    padded.pitch as usize * padded.rows as usize
-}
-
-/// A picture with its border.
-#[derive(Clone, Copy)]
-struct Padded {
-    /// Words to its left.
-    left: u32,
-    /// Words from one row to the next.
-    pitch: u32,
-    rows: u32,
-}
-
-fn padded(problem: &Stencil) -> Padded {
-    let (per_word, radius) = (samples(problem.kind).per_word(), problem.radius() as u32);
-    let left = radius.div_ceil(per_word);
-    // Tiles are read whole, so the picture ends with one.
-    let words = problem.row_words().next_multiple_of(CUBE.0);
-    Padded {
-        left,
-        pitch: words + 2 * left,
-        rows: (problem.height as u32).next_multiple_of(TILE_ROWS) + 2 * radius,
-    }
-}
-
-pub(super) fn tiled(problem: &Stencil, call: &OnGpu<'_>, from_padded: bool) -> Outcome {
+pub(super) fn tiled(problem: &Stencil, call: &OnGpu<'_>) -> Outcome {
     near_enough(problem)?;
     if problem.is_empty() {
         return Ok(());
@@ -410,89 +270,20 @@ pub(super) fn tiled(problem: &Stencil, call: &OnGpu<'_>, from_padded: bool) -> O
         combine: Combine::of(&problem.filter),
         place: Place::Tile(tile),
     };
-    if from_padded {
-        let padded = padded(problem);
-        let grid = CubeCount::Static(padded.pitch.div_ceil(CUBE.0), padded.rows.div_ceil(CUBE.1), 1);
-        call.gpu.launch(
-            "stencil ladder pad",
-            &samples,
-            &[Operand::write("the output", &call.scratch[0])],
-            || {
-                on_client!(call.gpu, client => match samples {
-                    Samples::Bytes => pad_on::<u32, _>(client, problem, call, grid.clone()),
-                    Samples::Floats => pad_on::<f32, _>(client, problem, call, grid.clone()),
-                });
-            },
-        )?;
-    }
     let grid = CubeCount::Static(
         problem.row_words().div_ceil(CUBE.0),
         (problem.height as u32).div_ceil(TILE_ROWS),
         1,
     );
-    call.gpu.launch("stencil ladder tiles", &(shape, from_padded, radius), &[Operand::write("the output", &call.outputs[0])], || {
-        on_client!(call.gpu, client => match samples {
-            Samples::Bytes => tiles_on::<u32, _>(client, problem, call, shape, from_padded, grid.clone()),
-            Samples::Floats => tiles_on::<f32, _>(client, problem, call, shape, from_padded, grid.clone()),
-        });
-    })?;
+    let out = [Operand::write("the output", &call.outputs[0])];
+    call.gpu
+        .launch("stencil ladder tiles", &(shape, radius), &out, || {
+            on_client!(call.gpu, client => match samples {
+                Samples::Bytes => tiles_on::<u32, _>(client, problem, call, shape, grid.clone()),
+                Samples::Floats => tiles_on::<f32, _>(client, problem, call, shape, grid.clone()),
+            });
+        })?;
     Ok(())
-}
-
-fn pad_on<W: Numeric, R: Runtime>(
-    client: &ComputeClient<R>,
-    problem: &Stencil,
-    call: &OnGpu<'_>,
-    grid: CubeCount,
-) {
-    let (picture, copy) = (&call.inputs[0], &call.scratch[0]);
-    let padded = padded(problem);
-    // SAFETY: words and rows are compared with those of the copy, which are as many as it has; the nearest pixels are inside.
-    unsafe {
-        pad::launch_unchecked::<W, R>(
-            client,
-            grid,
-            CubeDim::new_2d(CUBE.0, CUBE.1),
-            ArrayArg::from_raw_parts(picture.handle(), picture.words()),
-            ArrayArg::from_raw_parts(copy.handle(), copy.words()),
-            problem.width as u32,
-            problem.height as u32,
-            problem.row_words(),
-            problem.radius() as u32,
-            padded.left,
-            padded.pitch,
-            padded.rows,
-            samples(problem.kind),
-        );
-    }
-}
-
-#[cube(launch_unchecked)]
-#[allow(clippy::too_many_arguments)]
-fn pad<W: Numeric>(
-    source: &Array<W>,
-    copy: &mut Array<W>,
-    width: u32,
-    height: u32,
-    pitch: u32,
-    radius: u32,
-    left: u32,
-    words: u32,
-    rows: u32,
-    #[comptime] samples: Samples,
-) {
-    let per_word = comptime!(samples.per_word());
-    let (w, y) = (ABSOLUTE_POS_X, ABSOLUTE_POS_Y);
-    if w < words && y < rows {
-        let row = nearest(y as i32 - radius as i32, height);
-        let mut values = Array::<f32>::new(comptime!(per_word as usize));
-        #[unroll]
-        for b in 0..per_word {
-            let column = nearest((w * per_word + b) as i32 - (left * per_word) as i32, width);
-            values[comptime!(b as usize)] = pixel::<W>(source, column, row, pitch, samples);
-        }
-        copy[(y * words + w) as usize] = word::<W>(&values, samples);
-    }
 }
 
 fn tiles_on<W: Numeric, R: Runtime>(
@@ -500,37 +291,27 @@ fn tiles_on<W: Numeric, R: Runtime>(
     problem: &Stencil,
     call: &OnGpu<'_>,
     shape: Shape,
-    from_padded: bool,
     grid: CubeCount,
 ) {
-    let (weights, out) = (&call.inputs[1], &call.outputs[0]);
-    let source = if from_padded {
-        &call.scratch[0]
-    } else {
-        &call.inputs[0]
-    };
-    let padded = padded(problem);
+    let (source, weights, out) = (&call.inputs[0], &call.inputs[1], &call.outputs[0]);
     let (half, inverse) = problem.rounding();
-    // SAFETY: words and rows are compared with those of the result; the nearest pixels are inside, and so is everything that
-    // tiles of the padded picture read; there are as many weights as pixels of a square.
+    // SAFETY: as in `squares_on`.
     unsafe {
         tiles::launch_unchecked::<W, R>(
             client,
             grid,
             CubeDim::new_2d(CUBE.0, CUBE.1),
-            ArrayArg::from_raw_parts(source.handle(), source.words()),
-            ArrayArg::from_raw_parts(weights.handle(), weights.words()),
-            ArrayArg::from_raw_parts(out.handle(), out.words()),
+            source.array(1),
+            weights.array(1),
+            out.array(1),
             problem.width as u32,
             problem.height as u32,
             problem.row_words(),
             half,
             inverse,
-            padded.pitch,
             problem.radius() as u32,
             problem.radius() as u32,
             shape,
-            from_padded,
         );
     }
 }
@@ -547,11 +328,9 @@ fn tiles<W: Numeric>(
     pitch: u32,
     half: f32,
     inverse: f32,
-    padded_pitch: u32,
     reach: u32,
     #[comptime] radius: u32,
     #[comptime] shape: Shape,
-    #[comptime] from_padded: bool,
 ) {
     let samples = comptime!(shape.samples);
     let per_word = comptime!(samples.per_word());
@@ -562,24 +341,12 @@ fn tiles<W: Numeric>(
     while row < down {
         let mut column = UNIT_POS_X;
         while column < across {
-            let value = if comptime!(from_padded) {
-                let skip = comptime!(radius.div_ceil(per_word) * per_word - radius);
-                pixel::<W>(
-                    source,
-                    left * per_word + column + skip,
-                    top + row,
-                    padded_pitch,
-                    samples,
-                )
-            } else {
-                let x = nearest(
-                    (left * per_word + column) as i32 - comptime!(radius as i32),
-                    width,
-                );
-                let y = nearest((top + row) as i32 - comptime!(radius as i32), height);
-                pixel::<W>(source, x, y, pitch, samples)
-            };
-            tile[(row * across + column) as usize] = value;
+            let x = nearest(
+                (left * per_word + column) as i32 - comptime!(radius as i32),
+                width,
+            );
+            let y = nearest((top + row) as i32 - comptime!(radius as i32), height);
+            tile[(row * across + column) as usize] = pixel::<W>(source, x, y, pitch, samples);
             column += comptime!(CUBE.0);
         }
         row += comptime!(CUBE.1);

@@ -185,7 +185,6 @@ impl Kept {
                 rows: ROWS,
                 double: true,
                 kept: true,
-                ahead: 1,
                 exchange: false,
             },
         }

@@ -2,8 +2,8 @@
 //!
 //! One test, because what is loaded holds for the whole process.
 
-use relief_kernels::device::{DeviceId, DeviceReport};
-use relief_kernels::policy::{Policies, Space, Tuning, device_key, load, tuning};
+use relief_device::policy::{Policies, Space, Tuning, device_key, load, tuning};
+use relief_device::{DeviceId, DeviceReport};
 
 const SPACE: Space = Space {
     units: &[64, 256],

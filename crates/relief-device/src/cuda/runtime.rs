@@ -87,7 +87,7 @@ impl Noted {
     }
 
     /// Whether launches of this thread are noted.
-    pub(in crate::device) fn is_noting(&self) -> bool {
+    pub(crate) fn is_noting(&self) -> bool {
         self.lock().contains_key(&StreamId::current())
     }
 

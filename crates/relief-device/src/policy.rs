@@ -11,7 +11,7 @@ use std::path::Path;
 use std::str::FromStr;
 use std::sync::{PoisonError, RwLock};
 
-use crate::device::DeviceReport;
+use crate::DeviceReport;
 
 /// How the work of a kernel is dealt to the units of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

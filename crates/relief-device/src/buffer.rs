@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use cubecl::prelude::*;
 use cubecl::server::Handle;
 
 /// Words of 32 bits on a device. Clones are the same memory; it is given back with the last of them.
@@ -70,6 +71,14 @@ impl Buffer {
     #[must_use]
     pub fn handle(&self) -> Handle {
         self.handle.clone()
+    }
+
+    /// All of it as an argument of a launch: vectors of `width` words, as many as are whole.
+    #[must_use]
+    #[allow(unsafe_code)]
+    pub fn array<R: Runtime>(&self, width: usize) -> ArrayArg<R> {
+        // SAFETY: the length is that of the buffer.
+        unsafe { ArrayArg::from_raw_parts(self.handle(), self.words / width) }
     }
 
     /// The words from `start` on, as a buffer of their own over the same memory. Nothing where they do not lie inside,

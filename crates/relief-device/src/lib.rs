@@ -1,4 +1,4 @@
-//! Devices: what there is to compute on, and what is missing where there is not.
+//! The one door to a GPU: devices, their memory, launches, and how kernels are laid out on them.
 //!
 //! [`devices`] looks without starting anything: it never panics and loads no library that is not there. A [`Gpu`]
 //! is one started device: buffers of packed words, kernels, reads that overlap. Everything that can go wrong on a
@@ -9,8 +9,6 @@ mod buffer;
 mod choice;
 #[cfg(feature = "cuda")]
 mod cuda;
-#[cfg(feature = "cuda")]
-pub mod driver;
 #[cfg(feature = "gpu")]
 mod error;
 #[cfg(feature = "gpu")]
@@ -19,6 +17,7 @@ mod gpu;
 mod grid;
 #[cfg(feature = "gpu")]
 mod operand;
+pub mod policy;
 mod prepared;
 #[cfg(feature = "gpu")]
 mod reading;
@@ -36,7 +35,7 @@ pub use cuda::Cuda;
 #[cfg(feature = "gpu")]
 pub use error::DeviceError;
 #[cfg(feature = "gpu")]
-pub use gpu::{Client, Gpu, Mark, on_client, persist_kernels};
+pub use gpu::{Client, Gpu, Mark, persist_kernels};
 #[cfg(feature = "gpu")]
 pub use grid::{addresses, cube_number, cubes};
 #[cfg(feature = "gpu")]
@@ -51,7 +50,7 @@ pub use report::{
 /// A device of any kind, the software adapter included. Without one, nothing, unless `RELIEF_REQUIRE_GPU` is set: then that is
 /// a failure.
 #[cfg(all(test, feature = "gpu"))]
-pub(crate) fn device_of_tests() -> Option<Gpu> {
+fn device_of_tests() -> Option<Gpu> {
     let any = devices().devices.iter().find_map(|d| Gpu::open(d.id).ok());
     let required = std::env::var_os("RELIEF_REQUIRE_GPU").is_some();
     assert!(
@@ -60,3 +59,8 @@ pub(crate) fn device_of_tests() -> Option<Gpu> {
     );
     any
 }
+
+/// The page of the package, whose examples are tested.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -16,10 +16,7 @@ use super::check;
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// The most queues.
-pub const MOST: usize = 8;
-
-/// The factor of what the kernel computes: word × factor + 1, wrapping.
-pub const FACTOR: u32 = 2_654_435_761;
+pub(crate) const MOST: usize = 8;
 
 /// The kernel, in the assembly language that the driver itself translates.
 const KERNEL: &std::ffi::CStr = c".version 7.0
@@ -53,7 +50,7 @@ DONE:
 ";
 
 /// Page-locked words, memory of a device for as many, queues, and the kernel.
-pub struct Streams {
+pub(crate) struct Streams {
     device: sys::CUdevice,
     context: sys::CUcontext,
     module: sys::CUmodule,
@@ -73,11 +70,11 @@ unsafe impl Send for Streams {}
 
 /// When a chunk was where, in seconds from the start of the first.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Span {
+pub(crate) struct Span {
     /// Its queue.
-    pub queue: usize,
+    pub(crate) queue: usize,
     /// The start of its copy to the device, that copy's end, the kernel's end, and the end of the copy back.
-    pub times: [f64; 4],
+    pub(crate) times: [f64; 4],
 }
 
 /// Which queues take a chunk.
@@ -94,7 +91,7 @@ impl Streams {
     ///
     /// # Errors
     /// What the driver says, and where no memory has as many words.
-    pub fn open(ordinal: u16, words: usize) -> Result<Self, String> {
+    pub(crate) fn open(ordinal: u16, words: usize) -> Result<Self, String> {
         let bytes = bytes_of(words)?;
         let mut streams = Self {
             device: 0,
@@ -147,7 +144,7 @@ impl Streams {
 
     /// How many words.
     #[must_use]
-    pub const fn words(&self) -> usize {
+    pub(crate) const fn words(&self) -> usize {
         self.words
     }
 
@@ -155,7 +152,7 @@ impl Streams {
     ///
     /// # Errors
     /// Where the device may still use them, because a wait for its end was given up.
-    pub fn source(&mut self) -> Result<&mut [u32], String> {
+    pub(crate) fn source(&mut self) -> Result<&mut [u32], String> {
         self.unless_stuck()?;
         // SAFETY: so many words, initialised by `open`, borrowed as long as `self`; the driver uses them only within `run`, which waits for
         // its end, or else never gives them out again.
@@ -166,7 +163,7 @@ impl Streams {
     ///
     /// # Errors
     /// As for [`Self::source`].
-    pub fn result(&self) -> Result<&[u32], String> {
+    pub(crate) fn result(&self) -> Result<&[u32], String> {
         self.unless_stuck()?;
         // SAFETY: as for `source`.
         Ok(unsafe { std::slice::from_raw_parts(self.host[1], self.words) })
@@ -186,7 +183,7 @@ impl Streams {
     ///
     /// # Errors
     /// What the driver says, and as for [`Self::source`].
-    pub fn clear(&mut self) -> Result<(), String> {
+    pub(crate) fn clear(&mut self) -> Result<(), String> {
         self.unless_stuck()?;
         self.enter()?;
         // SAFETY: as many words lie at both places, and no queue has work: `run` has waited for its end.
@@ -205,7 +202,7 @@ impl Streams {
     ///
     /// # Safety
     /// As many words as these lie at `to` in the memory of the device, and nothing that was asked of it uses them.
-    pub unsafe fn run(&mut self, queues: usize, chunk: usize, to: CUdeviceptr) -> Result<(), String> {
+    pub(crate) unsafe fn run(&mut self, queues: usize, chunk: usize, to: CUdeviceptr) -> Result<(), String> {
         // SAFETY: the caller vouches for the target.
         let issued = unsafe { self.issue(In::Turn(queues), chunk, to, |_, _| Ok(())) };
         // What was asked for before a refusal still uses the memory.
@@ -220,7 +217,7 @@ impl Streams {
     ///
     /// # Safety
     /// As for [`Self::run`].
-    pub unsafe fn run_by_steps(&mut self, chunk: usize, to: CUdeviceptr) -> Result<(), String> {
+    pub(crate) unsafe fn run_by_steps(&mut self, chunk: usize, to: CUdeviceptr) -> Result<(), String> {
         let explain = |e| format!("the CUDA driver refuses an event: {e}");
         self.enter()?;
         // Two for each chunk, which later runs use again.
@@ -259,7 +256,7 @@ impl Streams {
     ///
     /// # Safety
     /// As for [`Self::run`].
-    pub unsafe fn timeline(
+    pub(crate) unsafe fn timeline(
         &mut self,
         queues: usize,
         chunk: usize,

@@ -5,7 +5,7 @@
 
 #![allow(unsafe_code)]
 
-pub mod streams;
+pub(crate) mod streams;
 
 use std::cell::Cell;
 
@@ -13,7 +13,7 @@ use cudarc::driver::sys::{self, CUdeviceptr, CUresult, CUstream};
 
 /// A way between two memories.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
+pub(crate) enum Way {
     /// Within the device.
     Within,
     /// To the device from page-locked memory.
@@ -30,7 +30,7 @@ pub enum Way {
 
 impl Way {
     /// All of them.
-    pub const ALL: [Self; 6] = [
+    pub(crate) const ALL: [Self; 6] = [
         Self::Within,
         Self::PinnedUp,
         Self::PinnedDown,
@@ -41,7 +41,7 @@ impl Way {
 
     /// In words.
     #[must_use]
-    pub const fn name(self) -> &'static str {
+    pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Within => "device → device, by the driver",
             Self::PinnedUp => "host → device, pinned",
@@ -54,7 +54,7 @@ impl Way {
 
     /// Bytes that a copy of `bytes` bytes moves: within a device it reads and writes them, both ways are two.
     #[must_use]
-    pub const fn bytes(self, bytes: usize) -> usize {
+    pub(crate) const fn bytes(self, bytes: usize) -> usize {
         match self {
             Self::Within | Self::PinnedBoth => bytes.saturating_mul(2),
             _ => bytes,
@@ -63,7 +63,7 @@ impl Way {
 }
 
 /// Memory on both sides of a bus, and two queues.
-pub struct Copies {
+pub(crate) struct Copies {
     device: sys::CUdevice,
     context: sys::CUcontext,
     retained: bool,
@@ -83,7 +83,7 @@ impl Copies {
     ///
     /// # Errors
     /// What the driver says, and where the host has no memory for as many.
-    pub fn open(ordinal: u16, bytes: usize) -> Result<Self, String> {
+    pub(crate) fn open(ordinal: u16, bytes: usize) -> Result<Self, String> {
         let mut pageable = Vec::new();
         if pageable.try_reserve_exact(bytes).is_err() {
             return Err(format!("there is no memory for {bytes} bytes"));
@@ -136,7 +136,7 @@ impl Copies {
     ///
     /// # Errors
     /// What the driver says.
-    pub fn start(&self, way: Way) -> Result<(), String> {
+    pub(crate) fn start(&self, way: Way) -> Result<(), String> {
         self.enter()?;
         let ([near, far], [low, high], bytes) = (self.on_device, self.pinned, self.bytes);
         let [first, second] = self.queues;
@@ -161,7 +161,7 @@ impl Copies {
     ///
     /// # Errors
     /// What the driver says.
-    pub fn wait(&self) -> Result<(), String> {
+    pub(crate) fn wait(&self) -> Result<(), String> {
         self.enter()?;
         for queue in self.queues {
             // SAFETY: the queue lives until the drop.

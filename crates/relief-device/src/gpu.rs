@@ -62,8 +62,8 @@ pub enum Client {
 macro_rules! on_client {
     ($gpu:expr, $client:ident => $body:expr) => {
         match $gpu.client() {
-            $crate::device::Client::Cuda($client) => $body,
-            $crate::device::Client::Vulkan($client) => $body,
+            $crate::Client::Cuda($client) => $body,
+            $crate::Client::Vulkan($client) => $body,
         }
     };
 }
@@ -75,7 +75,7 @@ macro_rules! on_client {
 macro_rules! on_client {
     ($gpu:expr, $client:ident => $body:expr) => {
         match $gpu.client() {
-            $crate::device::Client::Cuda($client) => $body,
+            $crate::Client::Cuda($client) => $body,
         }
     };
 }
@@ -86,11 +86,10 @@ macro_rules! on_client {
 macro_rules! on_client {
     ($gpu:expr, $client:ident => $body:expr) => {
         match $gpu.client() {
-            $crate::device::Client::Vulkan($client) => $body,
+            $crate::Client::Vulkan($client) => $body,
         }
     };
 }
-pub use crate::on_client;
 
 /// Why nothing is heard of the runtime any more.
 pub(super) const ENDED: &str = "the runtime's thread has ended";
@@ -719,7 +718,7 @@ impl Mark {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::device::device_of_tests;
+    use crate::device_of_tests;
 
     #[cube(launch_unchecked)]
     fn too_much_shared_memory(output: &mut Array<u32>) {
