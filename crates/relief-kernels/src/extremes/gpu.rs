@@ -91,7 +91,7 @@ pub(crate) fn square(
         || {
             on_client!(gpu, client => {
                 let (x, y) = (block.pitch.div_ceil(CUBE.0), target.rows.div_ceil(run).div_ceil(CUBE.1));
-                // SAFETY: words are compared with those of a row, target.rows of the block limited to those it has, and target.rows of results compared with those that
+                // SAFETY: words are compared with those of a row, rows of the block limited to those it has, and rows of results compared with those that
                 // there is memory for.
                 unsafe {
                     down::launch_unchecked(
