@@ -9,11 +9,12 @@ use relief_io::Cleanup;
 /// How long a job may take to stop by itself before the process is ended for it.
 const PATIENCE: Duration = Duration::from_millis(80);
 
-/// Stops the job on the first signal. Where it does not end soon after, because its output blocks, the partial file
-/// is removed and the process ends.
+/// Stops the job on the first signal. Where it does not end soon after, because its output blocks, the partial files
+/// are removed and the process ends.
 ///
 /// The value returned must be kept until the job is over.
-pub(crate) fn watch(cancel: &Cancel, cleanup: Option<Cleanup>) -> Guard {
+pub(crate) fn watch(cancel: &Cancel, cleanups: impl IntoIterator<Item = Cleanup>) -> Guard {
+    let cleanups: Vec<Cleanup> = cleanups.into_iter().collect();
     let (over, wait) = mpsc::channel::<()>();
     let cancel = cancel.clone();
     let wait = std::sync::Mutex::new(wait);
@@ -24,9 +25,7 @@ pub(crate) fn watch(cancel: &Cancel, cleanup: Option<Cleanup>) -> Guard {
             .lock()
             .is_ok_and(|wait| !matches!(wait.recv_timeout(PATIENCE), Err(mpsc::RecvTimeoutError::Timeout)));
         if !ended {
-            if let Some(cleanup) = &cleanup {
-                cleanup.remove();
-            }
+            cleanups.iter().for_each(Cleanup::remove);
             std::process::exit(130);
         }
     }) {

@@ -227,6 +227,7 @@ fn gather<S: Sample>(blocks: &mut [Block], x: u64, samples: &[S], of: impl Fn(&[
 pub struct OverviewSink<T> {
     inner: T,
     path: PathBuf,
+    cleanup: Cleanup,
     digest: [u8; 32],
     writing: Option<Writing>,
     problem: Option<io::Error>,
@@ -234,14 +235,22 @@ pub struct OverviewSink<T> {
 
 impl<T: Sink> OverviewSink<T> {
     /// Writes the overview of a raster of this name to `path`.
-    pub const fn new(inner: T, path: PathBuf, digest: [u8; 32]) -> Self {
+    pub fn new(inner: T, path: PathBuf, digest: [u8; 32]) -> Self {
         Self {
             inner,
             path,
+            cleanup: Cleanup::default(),
             digest,
             writing: None,
             problem: None,
         }
+    }
+
+    /// Has its partial file removed by `cleanup`, from the handler of an interrupt.
+    #[must_use]
+    pub fn with_cleanup(mut self, cleanup: Cleanup) -> Self {
+        self.cleanup = cleanup;
+        self
     }
 
     /// Whether an overview of this raster can be made: it is neither empty nor has more than 2^47 pixels, and its rows do not take more than 16 MiB.
@@ -264,7 +273,7 @@ impl<T: Sink> OverviewSink<T> {
         if memory(raster.width) > MOST_MEMORY {
             return Err(too_large());
         }
-        let (file, layout) = begun(&self.path, &self.digest, raster)?;
+        let (file, layout) = begun(&self.path, &self.cleanup, &self.digest, raster)?;
         let row = |level| Row {
             number: 0,
             blocks: vec![Block::EMPTY; layout.size(level).0 as usize],
@@ -287,9 +296,14 @@ fn too_large() -> io::Error {
 }
 
 /// The file of an overview with its head.
-fn begun(path: &Path, digest: &[u8; 32], raster: &Raster) -> io::Result<(AtomicFile, Layout)> {
+fn begun(
+    path: &Path,
+    cleanup: &Cleanup,
+    digest: &[u8; 32],
+    raster: &Raster,
+) -> io::Result<(AtomicFile, Layout)> {
     let layout = Layout::of(raster.width, raster.height).ok_or_else(too_large)?;
-    let opened = relief_atomic::open(path, &Cleanup::default()).map_err(io::Error::other)?;
+    let opened = relief_atomic::open(path, cleanup).map_err(io::Error::other)?;
     let Opened::Whole(file) = opened else {
         return Err(io::Error::other("an overview is a regular file"));
     };

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
-use relief_atomic::AtomicFile;
+use relief_atomic::{AtomicFile, Cleanup};
 use relief_engine::sink::Raster;
 use relief_engine::{Grid, Tile, TileSink};
 
@@ -18,6 +18,7 @@ use crate::sink::positioned::{read_at, write_all_at};
 pub struct OverviewTiles<T> {
     inner: T,
     path: PathBuf,
+    cleanup: Cleanup,
     digest: [u8; 32],
     writing: Option<(AtomicFile, Layout)>,
     problem: Mutex<Option<io::Error>>,
@@ -36,14 +37,22 @@ const fn blocks(side: u64) -> u64 {
 
 impl<T: TileSink> OverviewTiles<T> {
     /// Writes the overview of a raster of this name to `path`.
-    pub const fn new(inner: T, path: PathBuf, digest: [u8; 32]) -> Self {
+    pub fn new(inner: T, path: PathBuf, digest: [u8; 32]) -> Self {
         Self {
             inner,
             path,
+            cleanup: Cleanup::default(),
             digest,
             writing: None,
             problem: Mutex::new(None),
         }
+    }
+
+    /// Has its partial file removed by `cleanup`, from the handler of an interrupt.
+    #[must_use]
+    pub fn with_cleanup(mut self, cleanup: Cleanup) -> Self {
+        self.cleanup = cleanup;
+        self
     }
 
     /// The sink that takes the tiles.
@@ -133,7 +142,7 @@ impl<T: TileSink> TileSink for OverviewTiles<T> {
         let made = if *tiles != (0..grid.count()) {
             Err(io::Error::other("other parts are written by other runs"))
         } else if is_aligned(grid, raster) {
-            begun(&self.path, &self.digest, raster)
+            begun(&self.path, &self.cleanup, &self.digest, raster)
         } else {
             Err(io::Error::other(
                 "tiles are no multiples of 256 pixels; give --file-tile such as 512x512",

@@ -6,7 +6,7 @@ use std::path::Path;
 use proptest::prelude::*;
 use relief_engine::sink::{Band, Raster, Samples, Sink};
 use relief_engine::{Grid, Tile, TileSink};
-use relief_io::{NullSink, Overview, OverviewSink, OverviewTiles};
+use relief_io::{Cleanup, NullSink, Overview, OverviewSink, OverviewTiles};
 use relief_raster::{Depth, Rect};
 use tempfile::TempDir;
 
@@ -229,6 +229,13 @@ fn an_overview_appears_with_the_whole_raster_or_not_at_all() {
         .unwrap();
     assert!(sink.finish().is_err());
     drop(sink);
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+    // The handler of an interrupt removes it while it is written.
+    let cleanup = Cleanup::default();
+    let mut sink = OverviewSink::new(NullSink::new(), path.clone(), NAME).with_cleanup(cleanup.clone());
+    sink.begin(&raster).unwrap();
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+    cleanup.remove();
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
     // A place where no file can be: the raster is complete all the same.
     let mut sink = OverviewSink::new(NullSink::new(), folder.path().join("nowhere/a.overview"), NAME);

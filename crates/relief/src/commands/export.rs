@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use relief_engine::{Cancel, Plan, Raster, Renderer, TileSink};
 use relief_io::{
-    Completion, Compression, FileCut, Format, Level, OverviewTiles, Pyramid, SharedTiff, Sharing, SinkError,
-    TileOptions, TiledTiff, ZarrOptions, ZarrSink,
+    Cleanup, Completion, Compression, FileCut, Format, Level, OverviewTiles, Pyramid, SharedTiff, Sharing,
+    SinkError, TileOptions, TiledTiff, ZarrOptions, ZarrSink,
 };
 use relief_scan::{Halftone, Layers, Screened};
 
@@ -30,6 +30,8 @@ struct Export<'a> {
     level: Option<(Level, u64)>,
     layers: &'a Layers,
     cancel: Cancel,
+    /// Of the overview; what is written of the file stays.
+    cleanup: Cleanup,
 }
 
 /// Where the tiles of an export go.
@@ -162,7 +164,7 @@ pub(crate) fn run(
     };
     let digest = digest(job::digest(&opened, &render.job)?, layers, 0, level);
     let export = Export::new(render, &opened, path, (layers, level))?;
-    let guard = interrupt::watch(&export.cancel, None);
+    let guard = interrupt::watch(&export.cancel, Some(export.cleanup.clone()));
     let outcome = export.run(format, digest, overview);
     drop(guard);
     if outcome.is_err() {
@@ -250,6 +252,7 @@ impl<'a> Export<'a> {
             level: level.map(|level| (level, render.level.cost)),
             layers,
             cancel: Cancel::new(),
+            cleanup: Cleanup::default(),
         })
     }
 
@@ -339,7 +342,8 @@ impl<'a> Export<'a> {
         let Some((path, digest)) = overview else {
             return self.tiles(sink);
         };
-        let seen = self.tiles(OverviewTiles::new(sink, path, digest))?;
+        let sink = OverviewTiles::new(sink, path, digest).with_cleanup(self.cleanup.clone());
+        let seen = self.tiles(sink)?;
         if let (Some(problem), true) = (seen.problem(), self.render.overview.overview) {
             // The raster is whole, whoever listens.
             let text = format!("relief: there is no overview: {problem}");

@@ -165,8 +165,14 @@ fn one(render: &Render, output: &Output, opened: Opened) -> Result<(), Failure> 
         return export::run(render, opened, path, *format, (layers, level), overview);
     }
     let (sink, cleanup) = output.open(render);
+    let mut cleanups = Vec::from_iter(cleanup);
     let sink = match overview(render, output, &opened, &raster, (layers, level))? {
-        Some((path, digest)) => Box::new(Told(OverviewSink::new(Boxed(sink), path, digest))),
+        Some((path, digest)) => {
+            let cleanup = Cleanup::default();
+            cleanups.push(cleanup.clone());
+            let sink = OverviewSink::new(Boxed(sink), path, digest).with_cleanup(cleanup);
+            Box::new(Told(sink))
+        }
         None => sink,
     };
     let job = InOrder {
@@ -175,7 +181,7 @@ fn one(render: &Render, output: &Output, opened: Opened) -> Result<(), Failure> 
         layers,
         level,
         cancel: Cancel::new(),
-        cleanup,
+        cleanups,
     };
     if !render.digest {
         let mut sink = match job.screened(Boxed(sink))? {
@@ -314,7 +320,7 @@ pub(super) fn plan(render: &Render, opened: &Opened) -> Result<(Plan, FilePlan, 
         layers,
         level,
         cancel: Cancel::new(),
-        cleanup: None,
+        cleanups: Vec::new(),
     };
     let plan = match job.screened(Boxed(sink))? {
         Ok(screened) => job.planned(&screened)?,
@@ -330,7 +336,7 @@ struct InOrder<'a> {
     layers: &'a Layers,
     level: Option<Level>,
     cancel: Cancel,
-    cleanup: Option<Cleanup>,
+    cleanups: Vec<Cleanup>,
 }
 
 impl InOrder<'_> {
@@ -352,7 +358,7 @@ impl InOrder<'_> {
         let Self { render, opened, .. } = self;
         let plan = self.planned(sink)?;
         let level = self.level.map(|level| (level, render.level.cost));
-        let guard = interrupt::watch(&self.cancel, self.cleanup.clone());
+        let guard = interrupt::watch(&self.cancel, self.cleanups.clone());
         let progress = job::run(opened, plan, level, sink, &render.watch, &self.cancel)?;
         drop(guard);
         Ok(progress)
