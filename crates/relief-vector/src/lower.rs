@@ -84,7 +84,10 @@ impl Drawing {
         // An array that lies in no array stays one, so there are no fewer than this: cells that double each other are found out here.
         let mut least: Vec<u64> = Vec::with_capacity(self.cells.len());
         for (cell, full) in self.cells.iter().zip(&full) {
-            let placed = cell.placements.iter().map(|placement| least[placement.cell as usize]);
+            let placed = cell
+                .placements
+                .iter()
+                .map(|placement| least[placement.cell as usize]);
             let sum = placed.fold(u64::from(!cell.elements.is_empty()), u64::saturating_add);
             least.push(if full.is_some() { sum } else { 0 });
         }

@@ -217,7 +217,10 @@ impl Checker<'_> {
         let sides = ["width", "height"];
         let Some((from, _)) = given("from") else {
             for (name, _) in ["raw", "array", "index"].into_iter().filter_map(given) {
-                let problem = Problem::new("E505", format!("`{}` is of the picture that `from` names", name.text));
+                let problem = Problem::new(
+                    "E505",
+                    format!("`{}` is of the picture that `from` names", name.text),
+                );
                 let problem = problem.label(name.span, "of no picture");
                 self.note(problem.help("name it by `from`, or remove this"));
             }

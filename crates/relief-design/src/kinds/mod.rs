@@ -68,11 +68,11 @@ pub(crate) use formula::NAMES;
 pub use formula::{Input, LANES, MAX_STEPS, Program, Separated, rounded};
 pub use gauss::MAX_SIGMA;
 pub use gradient::{GRADIENT_ONE, GradientKind, MAX_STOPS, Spread, Stop};
-pub use image::{Conversion, Gray, Raw, RawSample};
 pub(crate) use image::{
     ARRAY as PICTURE_ARRAY, INDEX as PICTURE_INDEX, RAW as PICTURE_RAW, settings as picture_settings,
     sized as sized_picture,
 };
+pub use image::{Conversion, Gray, Raw, RawSample};
 pub use lattice::{Blend, MAX_COPIES, MAX_DENOMINATOR};
 pub use local_threshold::LocalLaw;
 pub use morphology::Shape;

@@ -8,9 +8,8 @@ use relief_design::scan::{
     Sweep, Zone,
 };
 use relief_design::{
-    Axis, Blend, Conversion, Design, Gray, ImageError, ImageSource, InvalidDesign, Kind, Node, Picture, Role, SIGNATURES,
-    ValueType, kinds,
-    parse,
+    Axis, Blend, Conversion, Design, Gray, ImageError, ImageSource, InvalidDesign, Kind, Node, Picture, Role,
+    SIGNATURES, ValueType, kinds, parse,
 };
 use relief_raster::{Depth, Length, Period};
 
@@ -1296,7 +1295,11 @@ struct Headless;
 
 impl ImageSource for Headless {
     fn open(&self, path: &str, conversion: &Conversion) -> Result<Box<dyn Picture>, ImageError> {
-        let size = match (&conversion.raw, conversion.array.as_deref(), &conversion.index[..]) {
+        let size = match (
+            &conversion.raw,
+            conversion.array.as_deref(),
+            &conversion.index[..],
+        ) {
             (Some(raw), ..) => (raw.width, raw.height),
             (None, Some("labels"), [number]) => (40, 30 + number),
             _ => return Err(ImageError::new(format!("{path} does not say its size"))),

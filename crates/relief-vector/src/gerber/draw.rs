@@ -351,9 +351,15 @@ impl Drawer<'_> {
             to: self.place(from),
             arc: None,
         }];
-        steps.extend(segments.iter().map(|segment| Step {
-            to: self.place(segment.to),
-            arc: self.board.arcs.get(segment.arc as usize).map(|arc| (self.pixels(arc.centre), arc.sweep)),
+        steps.extend(segments.iter().map(|segment| {
+            Step {
+                to: self.place(segment.to),
+                arc: self
+                    .board
+                    .arcs
+                    .get(segment.arc as usize)
+                    .map(|arc| (self.pixels(arc.centre), arc.sweep)),
+            }
         }));
         steps
     }

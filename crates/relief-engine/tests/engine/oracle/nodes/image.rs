@@ -118,7 +118,12 @@ impl Node for Pitched {
     const OWN_SIZE: bool = true;
 
     fn properties(&self, _: &Model, _: Option<(u64, u64)>) -> String {
-        format!(" \"p{}\" pitch=\"{}.{}mm\" fit=\"none\"", self.0, self.1 / 10, self.1 % 10)
+        format!(
+            " \"p{}\" pitch=\"{}.{}mm\" fit=\"none\"",
+            self.0,
+            self.1 / 10,
+            self.1 % 10
+        )
     }
 
     fn natural_size(&self, model: &Model) -> NaturalSize {
@@ -135,6 +140,11 @@ impl Node for Pitched {
 
     fn leaves(_: u16) -> Option<Weighted<Self>> {
         let tenths = prop_oneof![3 => 3_u64..30, 1 => Just(10)];
-        Some((1, (0..PICTURES, tenths).prop_map(|(number, tenths)| Self(number, tenths)).boxed()))
+        Some((
+            1,
+            (0..PICTURES, tenths)
+                .prop_map(|(number, tenths)| Self(number, tenths))
+                .boxed(),
+        ))
     }
 }

@@ -267,8 +267,6 @@ fn any<T: Into<Kind> + fmt::Debug + 'static>((weight, strategy): Weighted<T>) ->
 
 pub(crate) use compose::Fold;
 #[allow(unused_imports, reason = "the tests of devices name fewer")]
-pub(crate) use outlines::Outlines;
-#[allow(unused_imports, reason = "the tests of devices name fewer")]
 pub(crate) use distance::Profile;
 #[allow(unused_imports, reason = "the tests of devices name fewer")]
 pub(crate) use dither::Matrix;
@@ -284,5 +282,7 @@ pub(crate) use local_threshold::Law;
 pub(crate) use map::Tone;
 #[allow(unused_imports, reason = "the tests of devices name fewer")]
 pub(crate) use morphology::Element;
+#[allow(unused_imports, reason = "the tests of devices name fewer")]
+pub(crate) use outlines::Outlines;
 #[allow(unused_imports, reason = "the tests of devices name fewer")]
 pub(crate) use texture::Lattice as Cells;

@@ -58,7 +58,11 @@ impl Outlines {
                     .collect()
             })
             .collect();
-        let mut ends: Vec<i64> = crossings.iter().flatten().map(|(x, _)| (*x).clamp(left, right)).collect();
+        let mut ends: Vec<i64> = crossings
+            .iter()
+            .flatten()
+            .map(|(x, _)| (*x).clamp(left, right))
+            .collect();
         ends.extend([left, right]);
         ends.sort_unstable();
         let winding = |contour: usize, x: i64| -> i64 {
@@ -68,14 +72,17 @@ impl Outlines {
         let dark = |x: i64| {
             let all = || (0..self.contours.len()).map(|contour| winding(contour, x));
             if board {
-                let last = all().zip(&self.contours).filter(|(winding, _)| *winding != 0).last();
+                let last = all().zip(&self.contours).rfind(|(winding, _)| *winding != 0);
                 last.is_some_and(|(_, (clear, _))| !clear)
             } else {
                 all().sum::<i64>() % 2 != 0
             }
         };
         let spans = ends.windows(2).filter(|pair| pair[0] < pair[1]);
-        spans.filter(|pair| dark(pair[0])).map(|pair| pair[1] - pair[0]).sum()
+        spans
+            .filter(|pair| dark(pair[0]))
+            .map(|pair| pair[1] - pair[0])
+            .sum()
     }
 
     fn sample(&self, board: bool, at: &At<'_, '_>) -> u16 {
@@ -100,7 +107,11 @@ impl Outlines {
         let contour = (any::<bool>(), place(), side(), side(), 0_i64..700, any::<bool>()).prop_map(
             |(clear, (x, y), width, height, slant, triangle)| {
                 let points = if triangle {
-                    vec![(x, y), (x + width, y + slant), (x + slant - 350, y + slant + height)]
+                    vec![
+                        (x, y),
+                        (x + width, y + slant),
+                        (x + slant - 350, y + slant + height),
+                    ]
                 } else {
                     vec![(x, y), (x + width, y), (x + width, y + height), (x, y + height)]
                 };
