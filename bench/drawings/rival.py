@@ -42,7 +42,8 @@ def tiff(path, side, strips):
         rows = counts[0] // row
         where = {}
         for name, values in (("offsets", offsets), ("counts", counts)):
-            where[name] = file.tell()
+            # One value stands in the tag itself.
+            where[name] = file.tell() if len(values) > 1 else values[0]
             file.write(struct.pack(f"<{len(values)}I", *values))
         tags = [(256, 4, 1, side), (257, 4, 1, side), (258, 3, 1, 1), (259, 3, 1, 1), (262, 3, 1, 1)]
         tags += [(273, 4, len(offsets), where["offsets"]), (277, 3, 1, 1), (278, 4, 1, rows), (279, 4, len(counts), where["counts"])]

@@ -473,6 +473,26 @@ fn tangled(
     }
 }
 
+/// What `before` and all up to each of these come to: parts of four side by side, so that one does not wait for all before it.
+#[inline(always)]
+fn running(added: &[u32; BLOCK], before: u32) -> [u32; BLOCK] {
+    const PART: usize = 4;
+    let mut sums = *added;
+    for part in sums.chunks_exact_mut(PART) {
+        for at in 1..PART {
+            part[at] = part[at].wrapping_add(part[at - 1]);
+        }
+    }
+    let mut before = before;
+    for part in sums.chunks_exact_mut(PART) {
+        for sum in part.iter_mut() {
+            *sum = sum.wrapping_add(before);
+        }
+        before = part[PART - 1];
+    }
+    sums
+}
+
 /// Adds up the sums of a row and rounds them.
 #[inline(always)]
 fn write_row<S: Sample>(sums: &mut Sums<'_>, base: u32, log_total: u32, row: &mut [S]) {
@@ -489,6 +509,19 @@ fn write_row<S: Sample>(sums: &mut Sums<'_>, base: u32, log_total: u32, row: &mu
         }
         row[from..block].fill(sample(sum));
         let end = (block + BLOCK).min(row.len());
+        if let (Ok(added), Ok(places)) = (
+            <&mut [u32; BLOCK]>::try_from(&mut sums.sums[block..end]),
+            <&mut [S; BLOCK]>::try_from(&mut row[block..end]),
+        ) {
+            let sums = running(added, sum);
+            added.fill(0);
+            for (place, sum) in places.iter_mut().zip(sums) {
+                *place = sample(sum);
+            }
+            sum = sums[BLOCK - 1];
+            from = end;
+            continue;
+        }
         for (place, add) in row[block..end].iter_mut().zip(&mut sums.sums[block..end]) {
             sum = sum.wrapping_add(*add);
             *add = 0;

@@ -72,10 +72,7 @@ impl Outlines {
         let dark = |x: i64| {
             let all = || (0..self.contours.len()).map(|contour| winding(contour, x));
             if board {
-                let last = all()
-                    .zip(&self.contours)
-                    .filter(|(winding, _)| *winding != 0)
-                    .last();
+                let last = all().zip(&self.contours).rfind(|(winding, _)| *winding != 0);
                 last.is_some_and(|(_, (clear, _))| !clear)
             } else {
                 all().sum::<i64>() % 2 != 0
