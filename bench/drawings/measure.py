@@ -150,19 +150,14 @@ def ratio(times, rival, wanted):
 
 def pages(bench, arguments):
     side = arguments.page
-    columns, lines = 8, 60
-    body = ["compose {"]
-    for column in range(columns):
-        texts = [" ".join(WORDS[(7 * line + 3 * column + k) % len(WORDS)] for k in range(7)) for line in range(lines)]
-        text = "\\n".join(texts)
-        x = 200 + column * (side - 400) // columns
-        role = "base" if column == 0 else "max"
-        body.append(f'    ({role})text "{text}" font="{FONT}" size={side // 180} x={x} y=200 value=255')
-    body.append("}")
+    # As many letters as a text may have.
+    texts = [" ".join(WORDS[(7 * line + k) % len(WORDS)] for k in range(13)) for line in range(58)]
+    text = "\\n".join(texts)[:4000]
+    body = f'text "{text}" font="{FONT}" size={side // 75} x={side // 50} y={side // 50} value=255'
     records = []
     inputs.svg(bench.folder / "ring.svg", side, f'<path fill="#fff" d="{inputs.path_of([inputs.ring(1_000_000, side)])}"/>')
     designs = {
-        "a page of text": bench.design("page", side, "\n".join(body)),
+        "a page of text": bench.design("page", side, "compose {\n    (base)" + body + "\n}"),
         "a polygon of 10^6 edges": bench.design("ring", side, f'svg "{bench.folder / "ring.svg"}" gray="opacity"'),
     }
     for name, design in designs.items():
@@ -210,8 +205,9 @@ def scenes(bench, arguments):
                 times[rival].append(bench.rival(rival, name, side, bench.folder / f"{rival}.npy"))
         for rival in ("skia", "cairo"):
             pixels[rival] = np.load(bench.folder / f"{rival}.npy", mmap_mode="r")
-        # Where there is most of an edge.
-        places = [(side * 5 // 16, side * 5 // 16), (side * 11 // 16, side // 2)]
+        # Around corners of outlines.
+        corners = [outlines[0][0], outlines[len(outlines) // 2][0], outlines[-1][len(outlines[-1]) // 2]]
+        places = [tuple(min(max(int(v) - WINDOW // 2, 0), side - WINDOW) for v in corner) for corner in corners]
         errors = {}
         for program, samples in pixels.items():
             off = []
