@@ -247,9 +247,9 @@ fn memory_that_is_said_to_be_enough_is() {
             ] {
                 assert!(scratch_words(less, lower, radius).unwrap() <= said);
             }
-            // 32 MiB, or four rows.
+            // 64 MiB, or four rows.
             let row = width + 2 * u64::from(radius) + 8;
-            assert!(said <= (1_u64 << 23).max(4 * row));
+            assert!(said <= (1_u64 << 24).max(4 * row));
         }
     }
     assert_eq!(scratch_words(1 << 29, 1, 1), None);

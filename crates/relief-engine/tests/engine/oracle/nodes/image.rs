@@ -139,7 +139,8 @@ impl Node for Pitched {
     }
 
     fn leaves(_: u16) -> Option<Weighted<Self>> {
-        let tenths = prop_oneof![3 => 3_u64..30, 1 => Just(10)];
+        // A picture of one pixel keeps it from 5 tenths on.
+        let tenths = prop_oneof![3 => 6_u64..30, 1 => Just(10)];
         Some((
             1,
             (0..PICTURES, tenths)
