@@ -61,80 +61,59 @@ const STRIP: usize = 4_096;
 /// Rows of bytes whose sum fits 16 bits.
 const ROWS: usize = 256;
 
-versions! {
+/// The figures of blocks of rows, of samples whose sums over [`ROWS`] rows fit such numbers.
+macro_rules! rows_of {
+    ($(#[$meta:meta])* $name:ident, $sample:ty, $sum:ty) => {
+        versions! {
+            $(#[$meta])*
+            pub fn $name(samples: &[$sample], pitch: usize, columns: usize, rows: usize, side: usize, blocks: &mut [Figures]) {
+                assert!(STRIP.is_multiple_of(side), "blocks of {side} columns in a strip of {STRIP}");
+                let (mut least, mut greatest, mut sums) = ([<$sample>::MAX; STRIP], [0 as $sample; STRIP], [0 as $sum; STRIP]);
+                for top in (0..rows).step_by(ROWS) {
+                    for left in (0..columns).step_by(STRIP) {
+                        let count = STRIP.min(columns - left);
+                        let (least, greatest, sums) = (&mut least[..count], &mut greatest[..count], &mut sums[..count]);
+                        least.fill(<$sample>::MAX);
+                        greatest.fill(0);
+                        sums.fill(0);
+                        for row in top..rows.min(top + ROWS) {
+                            let row = &samples[row * pitch + left..][..count];
+                            for ((sample, least), greatest) in row.iter().zip(&mut *least).zip(&mut *greatest) {
+                                *least = (*least).min(*sample);
+                                *greatest = (*greatest).max(*sample);
+                            }
+                            for (sample, sum) in row.iter().zip(&mut *sums) {
+                                *sum = sum.wrapping_add(<$sum>::from(*sample));
+                            }
+                        }
+                        let all = least.chunks(side).zip(greatest.chunks(side)).zip(sums.chunks(side));
+                        for (((least, greatest), sums), block) in all.zip(&mut blocks[left / side..]) {
+                            block.add(Figures {
+                                sum: sums.iter().fold(0, |all, one| all + u64::from(*one)),
+                                least: least.iter().fold(<$sample>::MAX, |all, one| all.min(*one)).into(),
+                                greatest: greatest.iter().fold(0, |all, one| all.max(*one)).into(),
+                            });
+                        }
+                    }
+                }
+            }
+        }
+    };
+}
+
+rows_of! {
     /// Adds the figures of `rows` rows of samples of 8 bits, `pitch` from one to the next, to those of blocks of `side` columns, of which a strip of 4 096
     /// has a whole number. The last block may be narrower.
     ///
     /// # Panics
     /// Where there are fewer samples or blocks, and where `side` does not divide 4 096.
-    pub fn add_rows_of_bytes(samples: &[u8], pitch: usize, columns: usize, rows: usize, side: usize, blocks: &mut [Figures]) {
-        assert!(STRIP.is_multiple_of(side), "blocks of {side} columns in a strip of {STRIP}");
-        let (mut least, mut greatest, mut sums) = ([0_u8; STRIP], [0_u8; STRIP], [0_u16; STRIP]);
-        for top in (0..rows).step_by(ROWS) {
-            for left in (0..columns).step_by(STRIP) {
-                let count = STRIP.min(columns - left);
-                let (least, greatest, sums) = (&mut least[..count], &mut greatest[..count], &mut sums[..count]);
-                least.fill(u8::MAX);
-                greatest.fill(0);
-                sums.fill(0);
-                for row in top..rows.min(top + ROWS) {
-                    let row = &samples[row * pitch + left..][..count];
-                    for ((sample, least), greatest) in row.iter().zip(&mut *least).zip(&mut *greatest) {
-                        *least = (*least).min(*sample);
-                        *greatest = (*greatest).max(*sample);
-                    }
-                    for (sample, sum) in row.iter().zip(&mut *sums) {
-                        *sum = sum.wrapping_add(u16::from(*sample));
-                    }
-                }
-                let all = least.chunks(side).zip(greatest.chunks(side)).zip(sums.chunks(side));
-                for (((least, greatest), sums), block) in all.zip(&mut blocks[left / side..]) {
-                    let mut sum = 0_u32;
-                    for one in sums {
-                        sum = sum.wrapping_add(u32::from(*one));
-                    }
-                    let least = least.iter().fold(u8::MAX, |all, one| all.min(*one));
-                    let greatest = greatest.iter().fold(0, |all, one| all.max(*one));
-                    block.add(Figures { sum: sum.into(), least: least.into(), greatest: greatest.into() });
-                }
-            }
-        }
-    }
+    add_rows_of_bytes, u8, u16
 }
 
-versions! {
+rows_of! {
     /// As [`add_rows_of_bytes`], of samples of 16 bits.
     ///
     /// # Panics
     /// As there.
-    pub fn add_rows_of_words(samples: &[u16], pitch: usize, columns: usize, rows: usize, side: usize, blocks: &mut [Figures]) {
-        assert!(STRIP.is_multiple_of(side), "blocks of {side} columns in a strip of {STRIP}");
-        let (mut least, mut greatest, mut sums) = ([0_u16; STRIP], [0_u16; STRIP], [0_u32; STRIP]);
-        for top in (0..rows).step_by(ROWS) {
-            for left in (0..columns).step_by(STRIP) {
-                let count = STRIP.min(columns - left);
-                let (least, greatest, sums) = (&mut least[..count], &mut greatest[..count], &mut sums[..count]);
-                least.fill(u16::MAX);
-                greatest.fill(0);
-                sums.fill(0);
-                for row in top..rows.min(top + ROWS) {
-                    let row = &samples[row * pitch + left..][..count];
-                    for ((sample, least), greatest) in row.iter().zip(&mut *least).zip(&mut *greatest) {
-                        *least = (*least).min(*sample);
-                        *greatest = (*greatest).max(*sample);
-                    }
-                    for (sample, sum) in row.iter().zip(&mut *sums) {
-                        *sum = sum.wrapping_add(u32::from(*sample));
-                    }
-                }
-                let all = least.chunks(side).zip(greatest.chunks(side)).zip(sums.chunks(side));
-                for (((least, greatest), sums), block) in all.zip(&mut blocks[left / side..]) {
-                    let sum = sums.iter().fold(0_u64, |all, one| all + u64::from(*one));
-                    let least = least.iter().fold(u16::MAX, |all, one| all.min(*one));
-                    let greatest = greatest.iter().fold(0, |all, one| all.max(*one));
-                    block.add(Figures { sum, least, greatest });
-                }
-            }
-        }
-    }
+    add_rows_of_words, u16, u32
 }
