@@ -9,6 +9,8 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -17,6 +19,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/time.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { HELLO = 1, WELCOME, PROOF, JOB, ACCEPT, LINES, END, PAUSE, CONTINUE, ABORT, PING, STATUS, ERROR };
@@ -357,6 +360,19 @@ static int serve(int socket) {
     }
 }
 
+/* Closes a connection after its last frame. A socket that is closed while bytes wait in it resets the connection, and an ERROR that has not arrived
+ * by then is lost; so what the sender still says is read, for a second at most. */
+static void hang_up(int socket) {
+    static uint8_t rest[4096];
+    struct timeval second = {.tv_sec = 1};
+    time_t end = time(NULL) + 1;
+    shutdown(socket, SHUT_WR);
+    setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &second, sizeof second);
+    while (recv(socket, rest, sizeof rest, 0) > 0 && time(NULL) <= end)
+        continue;
+    close(socket);
+}
+
 int main(int count, char **arguments) {
     char *end = NULL;
     long port = count == 3 ? strtol(arguments[1], &end, 10) : -1;
@@ -388,6 +404,7 @@ int main(int count, char **arguments) {
         struct timeval silence = {.tv_sec = SILENCE / 1000};
         setsockopt(connection, SOL_SOCKET, SO_RCVTIMEO, &silence, sizeof silence);
         setsockopt(connection, SOL_SOCKET, SO_SNDTIMEO, &silence, sizeof silence);
+        setsockopt(connection, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes); /* a STATUS waits for nothing */
         int wrong = serve(connection);
         if (wrong > OK) {
             uint8_t text[256];
@@ -396,7 +413,7 @@ int main(int count, char **arguments) {
             write_frame(connection, ERROR, text, 2 + (uint32_t)strlen(why));
             fprintf(stderr, "%s\n", why);
         }
-        close(connection);
+        hang_up(connection);
     } while (!done);
     printf("executed %llu lines\n", (unsigned long long)machine.executed);
     return 0;

@@ -5,6 +5,7 @@ import os
 import socket
 import struct
 import sys
+import time
 
 HEADER = struct.Struct("<4sB3xQIII")  # then the CRC-32C of these 28 bytes
 JOB_FIELDS = struct.Struct("<32s16xQQQ8xI24xBB")  # what a receiver needs of the 240 bytes
@@ -47,6 +48,15 @@ def write_frame(stream, kind, payload):
     head = HEADER.pack(b"RLF\x01", kind, 0, len(payload), 0, crc32c(payload))
     stream.write(head + struct.pack("<I", crc32c(head)) + payload)
     stream.flush()
+
+
+def hang_up(connection):
+    """A socket closed while bytes wait in it resets the connection, and an ERROR still on its way is lost: read them first."""
+    connection.shutdown(socket.SHUT_WR)
+    connection.settimeout(1)
+    end = time.monotonic() + 1
+    while time.monotonic() < end and connection.recv(4096):
+        pass
 
 
 class Machine:
@@ -137,10 +147,12 @@ def main():
         try:
             with listener.accept()[0] as connection, connection.makefile("rwb") as stream:
                 connection.settimeout(10)
+                connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # a STATUS waits for nothing
                 try:
                     serve(stream, machine)
                 except Refused as refused:
                     write_frame(stream, ERROR, struct.pack("<H", refused.args[0]) + refused.args[1].encode())
+                    hang_up(connection)
         except OSError as error:
             print(error, file=sys.stderr)
     print(f"executed {machine.executed} lines", flush=True)

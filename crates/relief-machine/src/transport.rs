@@ -66,15 +66,18 @@ impl Socket {
         self.deadline.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn shutdown(&self) {
+    fn shutdown(&self, how: Shutdown) {
         // The peer may have gone already.
         let _ = match &self.stream {
-            Stream::Tcp(socket) => socket.shutdown(Shutdown::Both),
+            Stream::Tcp(socket) => socket.shutdown(how),
             #[cfg(unix)]
-            Stream::Unix(socket) => socket.shutdown(Shutdown::Both),
+            Stream::Unix(socket) => socket.shutdown(how),
         };
     }
 }
+
+/// For how long a peer that was told why its connection ends may go on sending.
+const LINGER: Duration = Duration::from_secs(1);
 
 /// One end of a socket that is shared by threads.
 #[derive(Clone, Debug)]
@@ -132,7 +135,26 @@ impl Closer {
     }
 
     pub(crate) fn close(&self) {
-        self.0.shutdown();
+        self.0.shutdown(Shutdown::Both);
+    }
+
+    /// Nothing more will be written. What was written still arrives, for as long as the peer's own bytes are read: see
+    /// [`drain`](Self::drain).
+    pub(crate) fn finish(&self) {
+        self.0.shutdown(Shutdown::Write);
+    }
+
+    /// Ends a connection whose last frame the peer is to read: a socket that is closed while bytes wait in it resets the
+    /// connection, and what the peer has not read by then is lost to it (RFC 1122, 4.2.2.13). So the peer's bytes are read and
+    /// forgotten until it closes its side, or for [`LINGER`].
+    pub(crate) fn drain(&self) {
+        self.finish();
+        self.expect_within(Some(LINGER));
+        if self.set_silence(LINGER).is_ok() {
+            // The end of it all, whatever it is.
+            let _ = io::copy(&mut Half(self.0.clone()), &mut io::sink());
+        }
+        self.close();
     }
 
     /// All that is read from now on must have come within this time; `None` lifts that.

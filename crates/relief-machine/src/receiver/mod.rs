@@ -375,7 +375,7 @@ impl Guest {
         if let Err(error) = served {
             tracing::info!("a connection ended: {error}");
         }
-        closer.close();
+        closer.drain();
     }
 }
 

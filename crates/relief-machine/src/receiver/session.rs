@@ -412,6 +412,7 @@ fn tell(mut writer: Box<dyn Write + Send>, number: u64, shared: &Shared) -> Opti
             state = shared.wait_for(state, due.saturating_duration_since(Instant::now()));
         };
         drop(state);
+        let is_told_why = news.is_err();
         let sent = match news {
             Ok(Some(status)) => send(writer.as_mut(), &status).map(|()| status.activity == Activity::Done),
             Ok(None) => Ok(false),
@@ -420,7 +421,12 @@ fn tell(mut writer: Box<dyn Write + Send>, number: u64, shared: &Shared) -> Opti
         let mut state = shared.lock();
         let Ok(done) = sent else {
             if let Some(session) = state.session.as_ref().filter(|session| session.number == number) {
-                session.closer.close();
+                if is_told_why {
+                    // The thread that reads goes on until the sender has read why and closes its side.
+                    session.closer.finish();
+                } else {
+                    session.closer.close();
+                }
             }
             state.leave(number);
             drop(state);

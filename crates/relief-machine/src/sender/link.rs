@@ -113,7 +113,11 @@ fn session(shared: &Shared<'_>) -> Ended {
     connection.closer.expect_within(Some(options.silence));
     let silence = match agree(shared, &mut connection) {
         Ok(silence) => silence,
-        Err(ended) => return ended,
+        Err(ended) => {
+            // The last frame may say what the machine is to do.
+            connection.closer.drain();
+            return ended;
+        }
     };
     let Connection {
         reader,
