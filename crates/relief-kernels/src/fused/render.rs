@@ -3,7 +3,7 @@
 use cubecl::prelude::*;
 use relief_raster::{Depth, Rect};
 
-use crate::device::{Buffer, DeviceError, Gpu, Operand, on_client};
+use crate::device::{Buffer, DeviceError, Gpu, Operand, on_client, start};
 
 use super::cell::CellLayout;
 use super::expression::Expression;
@@ -317,70 +317,28 @@ struct Launch<'a> {
 }
 
 impl Launch<'_> {
-    #[allow(unsafe_code)]
     fn on<R: Runtime>(&self, client: &ComputeClient<R>) {
         let count = CubeCount::Static(self.columns, self.height.div_ceil(self.rows), 1);
         let dim = CubeDim::new_1d(self.plan.units);
         // SAFETY: every index is below the words of its buffer: rows of the output were checked against its size, columns and rows of
         // cells are remainders, rows of planes are clamped to the last and words of rows to the last word of a row, which
         // `Plane` has checked, and a `Table` has M + 1 entries. All of them have the depth of the raster, which lowering has checked.
-        unsafe {
-            let vector = |b: &Buffer| b.array(4);
-            let words: SequenceArg<R, Array<u32>> = self.words.iter().map(|words| words.array(1)).collect();
-            let numbers: SequenceArg<R, u32> = self.numbers.iter().copied().collect();
-            let spans = self.spans.array(1);
-            if let Some((at, slot)) = self.stepped {
-                rows_of_cell::launch_unchecked::<R>(
-                    client,
-                    count,
-                    dim,
-                    4,
-                    vector(&self.vectors[slot]),
-                    numbers,
-                    vector(self.output),
-                    self.pitch,
-                    self.height,
-                    self.rows,
-                    self.offset,
-                    at,
-                    self.plan.bits,
-                    self.plan.unroll,
-                );
-            } else if self.interleaved {
-                rows_of_words::launch_unchecked::<R>(
-                    client,
-                    count,
-                    dim,
-                    4,
-                    words,
-                    self.vectors.iter().map(vector).collect(),
-                    spans,
-                    numbers,
-                    self.output.array(1),
-                    self.pitch,
-                    self.height,
-                    self.rows,
-                    self.offset,
-                    self.plan.clone(),
-                );
-            } else {
-                rows_of_vectors::launch_unchecked::<R>(
-                    client,
-                    count,
-                    dim,
-                    4,
-                    words,
-                    self.vectors.iter().map(vector).collect(),
-                    spans,
-                    numbers,
-                    vector(self.output),
-                    self.pitch,
-                    self.height,
-                    self.rows,
-                    self.offset,
-                    self.plan.clone(),
-                );
-            }
+        let vector = |b: &Buffer| b.array(4);
+        let words: SequenceArg<R, Array<u32>> = self.words.iter().map(|words| words.array(1)).collect();
+        let numbers: SequenceArg<R, u32> = self.numbers.iter().copied().collect();
+        let spans = self.spans.array(1);
+        if let Some((at, slot)) = self.stepped {
+            start!(client, (count, dim), unsafe rows_of_cell(
+                4, vector(&self.vectors[slot]), numbers, vector(self.output), self.pitch, self.height,
+                self.rows, self.offset, at, self.plan.bits, self.plan.unroll));
+        } else if self.interleaved {
+            start!(client, (count, dim), unsafe rows_of_words(
+                4, words, self.vectors.iter().map(vector).collect(), spans, numbers, self.output.array(1),
+                self.pitch, self.height, self.rows, self.offset, self.plan.clone()));
+        } else {
+            start!(client, (count, dim), unsafe rows_of_vectors(
+                4, words, self.vectors.iter().map(vector).collect(), spans, numbers, vector(self.output),
+                self.pitch, self.height, self.rows, self.offset, self.plan.clone()));
         }
     }
 }

@@ -12,7 +12,7 @@
 use cubecl::prelude::*;
 use relief_raster::Depth;
 
-use crate::device::{Buffer, DeviceError, Gpu, Operand, cube_number, cubes, on_client};
+use crate::device::{Buffer, DeviceError, Gpu, Operand, cube_number, cubes, on_client, start};
 use crate::policy::{self, Space, Tuning};
 
 /// The layouts of [`map_with`].
@@ -104,7 +104,6 @@ pub fn map_with(
     })
 }
 
-#[allow(unsafe_code)]
 fn map_on<R: Runtime>(
     client: &ComputeClient<R>,
     tuning: Tuning,
@@ -116,20 +115,16 @@ fn map_on<R: Runtime>(
     let width = tuning.vector as usize;
     // SAFETY: places are compared with `vectors`, and both buffers hold as many; a sample is less than the number of
     // the table's entries, which was checked.
-    unsafe {
-        let table = table.array(1);
-        let source = source.array(width);
-        let out = out.array(width);
-        let (units, items) = (tuning.units, tuning.items);
-        let dim = CubeDim::new_1d(units);
-        match depth {
-            Depth::Eight => map_bytes::launch_unchecked::<R>(
-                client, grid, dim, width, table, source, out, vectors, units, items, width, spread,
-            ),
-            Depth::Sixteen => map_halves::launch_unchecked::<R>(
-                client, grid, dim, width, table, source, out, vectors, units, items, width,
-            ),
-        }
+    let table = table.array(1);
+    let source = source.array(width);
+    let out = out.array(width);
+    let (units, items) = (tuning.units, tuning.items);
+    let dim = CubeDim::new_1d(units);
+    match depth {
+        Depth::Eight => start!(client, (grid, dim), unsafe map_bytes(
+            width, table, source, out, vectors, units, items, width, spread)),
+        Depth::Sixteen => start!(client, (grid, dim), unsafe map_halves(
+            width, table, source, out, vectors, units, items, width)),
     }
 }
 

@@ -221,7 +221,7 @@ mod gpu {
 
     use cubecl::prelude::*;
     use relief_kernels::copy::gpu as production;
-    use relief_kernels::device::{Operand, cubes, on_client};
+    use relief_kernels::device::{Operand, cubes, launch};
 
     use super::Copy;
     use crate::family::{OnGpu, Outcome, Variant};
@@ -356,30 +356,13 @@ mod gpu {
             lanes,
             cubes: wanted,
         };
-        call.gpu.launch(
-            "copy ladder",
-            &(shape, vector),
-            &[Operand::write("the output", &call.outputs[0])],
-            || {
-                on_client!(call.gpu, client => {
-                    let (from, to) = (&call.inputs[0], &call.outputs[0]);
-                    let width = vector as usize;
-                    // SAFETY: places are compared with `count`, and both buffers hold as many vectors.
-                    unsafe {
-                        copy_walked::launch_unchecked(
-                            client,
-                            grid.clone(),
-                            CubeDim::new_1d(shape.units),
-                            width,
-                            from.array(width),
-                            to.array(width),
-                            count,
-                            shape,
-                        );
-                    }
-                })
-            },
-        )?;
+        let (from, to) = (&call.inputs[0], &call.outputs[0]);
+        let width = vector as usize;
+        // SAFETY: places are compared with `count`, and both buffers hold as many vectors.
+        launch!(
+            call.gpu, "copy ladder", &(shape, vector), &[Operand::write("the output", &call.outputs[0])],
+            (grid, CubeDim::new_1d(shape.units)),
+            unsafe copy_walked(width, from.array(width), to.array(width), count, shape))?;
         Ok(())
     }
 

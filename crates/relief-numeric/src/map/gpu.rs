@@ -8,7 +8,9 @@
 
 use cubecl::prelude::*;
 
-use relief_kernels::device::{Buffer, DeviceError, Gpu, Operand, cube_number, cubes, on_client};
+use relief_kernels::device::{
+    Buffer, DeviceError, Gpu, Operand, cube_number, cubes, launch, on_client, start,
+};
 use relief_kernels::policy::{self, Space, Tuning};
 
 /// The layouts of [`add_with`] and [`scale_with`].
@@ -144,22 +146,9 @@ fn map_on<R: Runtime>(
 ) {
     let width = tuning.vector as usize;
     // SAFETY: places are compared with `vectors`, and all buffers hold as many.
-    unsafe {
-        map_vectors::launch_unchecked::<R>(
-            client,
-            grid,
-            CubeDim::new_1d(tuning.units),
-            width,
-            a.array(width),
-            b.array(width),
-            out.array(width),
-            factor,
-            vectors,
-            tuning.units,
-            tuning.items,
-            which,
-        );
-    }
+    start!(client, (grid, CubeDim::new_1d(tuning.units)), unsafe map_vectors(
+        width, a.array(width), b.array(width), out.array(width), factor, vectors, tuning.units,
+        tuning.items, which));
 }
 
 #[cube(launch_unchecked)]
@@ -247,41 +236,12 @@ pub fn gray_with(
         return Ok(());
     }
     let grid = cubes(gpu, vectors.div_ceil(tuning.units * tuning.items));
-    gpu.launch(
-        "gray",
-        &tuning,
-        &[
-            Operand::read("the colours", rgb),
-            Operand::write("the grays", out),
-        ],
-        || on_client!(gpu, client => gray_on(client, tuning, rgb, out, vectors, grid.clone())),
-    )
-}
-
-#[allow(unsafe_code)]
-fn gray_on<R: Runtime>(
-    client: &ComputeClient<R>,
-    tuning: Tuning,
-    rgb: &Buffer,
-    out: &Buffer,
-    vectors: u32,
-    grid: CubeCount,
-) {
     // SAFETY: places of the output are compared with `vectors`, those of the input clamped to its last vector.
-    unsafe {
-        gray_vectors::launch_unchecked::<R>(
-            client,
-            grid,
-            CubeDim::new_1d(tuning.units),
-            4,
-            rgb.array(4),
-            out.array(4),
-            vectors,
-            (rgb.words() / 4) as u32 - 1,
-            tuning.units,
-            tuning.items,
-        );
-    }
+    launch!(
+        gpu, "gray", &tuning, &[Operand::read("the colours", rgb), Operand::write("the grays", out)],
+        (grid, CubeDim::new_1d(tuning.units)),
+        unsafe gray_vectors(
+            4, rgb.array(4), out.array(4), vectors, (rgb.words() / 4) as u32 - 1, tuning.units, tuning.items))
 }
 
 #[cube(launch_unchecked)]

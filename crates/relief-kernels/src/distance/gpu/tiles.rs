@@ -28,7 +28,7 @@ use relief_raster::{Depth, Rect};
 
 use super::mask::{Part, check_depth};
 use super::{Profile, memory};
-use crate::device::{Buffer, DeviceError, Gpu, Operand, on_client};
+use crate::device::{Buffer, DeviceError, Gpu, Operand, on_client, start};
 use crate::fused::Plane;
 use crate::fused::shape::per_word;
 
@@ -383,7 +383,6 @@ impl<'a> Steps<'a> {
             })
     }
 
-    #[allow(unsafe_code)]
     fn tiles(&self, profile: &Profile, output: &Buffer, pitch: u32) -> Result<(), DeviceError> {
         let region = &self.region;
         let grid = CubeCount::Static(region.tiles.0, region.tiles.1, 1);
@@ -401,31 +400,17 @@ impl<'a> Steps<'a> {
                     let samples = 8 / per_word(region.shape.depth);
                     // SAFETY: the blocks hold every tile with its margins; the table has an entry for every square up to
                     // radius² + 1; eight samples are written where the first lies in the band, and rows are padded to as many.
-                    unsafe {
-                        let pairs = |b: &Buffer| b.array(2);
-                        tile::render::launch_unchecked(
-                            client,
-                            grid.clone(),
-                            CubeDim::new_1d(UNITS),
-                            2,
-                            samples as usize,
-                            pairs(&self.blocks),
-                            profile.table.array(1),
-                            output.array(samples as usize),
-                            region.span,
-                            pitch / samples,
-                            region.width,
-                            region.height,
-                            region.shape,
-                        );
-                    }
+                    let pairs = |b: &Buffer| b.array(2);
+                    start!(client, (grid.clone(), CubeDim::new_1d(UNITS)), unsafe tile::render(
+                        2, samples as usize, pairs(&self.blocks), profile.table.array(1),
+                        output.array(samples as usize), region.span, pitch / samples, region.width,
+                        region.height, region.shape));
                 })
             },
         )
     }
 }
 
-#[allow(unsafe_code)]
 fn blocks_on<R: Runtime>(
     client: &ComputeClient<R>,
     grid: CubeCount,
@@ -437,26 +422,9 @@ fn blocks_on<R: Runtime>(
 ) {
     // SAFETY: words are written to blocks of the grid's rows and `span` × 2 columns alone, for which there is memory;
     // words of the mask are clamped to its rows, which `Plane` has checked to lie in its buffer.
-    unsafe {
-        blocks::pack::launch_unchecked::<R>(
-            client,
-            grid,
-            CubeDim::new_1d(ROW),
-            mask.buffer().array(1),
-            blocks.array(1),
-            region.span * 2,
-            part.offset,
-            part.pitch,
-            part.words,
-            part.left,
-            part.right,
-            part.top,
-            part.bottom,
-            part.column,
-            region.shape.depth,
-            aligned,
-        );
-    }
+    start!(client, (grid, CubeDim::new_1d(ROW)), unsafe blocks::pack(
+        mask.buffer().array(1), blocks.array(1), region.span * 2, part.offset, part.pitch, part.words,
+        part.left, part.right, part.top, part.bottom, part.column, region.shape.depth, aligned));
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@
 #![allow(unsafe_code)]
 
 use cubecl::prelude::*;
-use relief_kernels::device::{Operand, on_client};
+use relief_kernels::device::{Operand, launch};
 
 use super::expression::{Expression, Operator};
 use super::pattern::{Pattern, UNITS};
@@ -40,33 +40,16 @@ fn read(problem: &Reads, call: &OnGpu<'_>, indexed: bool) -> Outcome {
         pattern: problem.pattern.clone(),
         indexed,
     };
-    call.gpu.launch(
-        "banks",
-        &shape,
-        &[Operand::write("the output", &call.outputs[0])],
-        || {
-            on_client!(call.gpu, client => {
-                let width = problem.words();
-                let (table, out) = (&call.inputs[0], &call.outputs[0]);
-                // SAFETY: the table has as many words as are copied from it, places of it are below REACH / 4 + 96 words, and the output has
-                // a vector for each unit of each cube.
-                unsafe {
-                    read_rounds::launch_unchecked(
-                        client,
-                        CubeCount::Static(problem.cubes, 1, 1),
-                        CubeDim::new_1d(UNITS),
-                        width,
-                        table.array(width),
-                        out.array(width),
-                        problem.rounds / READS as u32,
-                        0,
-                        width,
-                        shape.clone(),
-                    );
-                }
-            })
-        },
-    )?;
+    let width = problem.words();
+    let (table, out) = (&call.inputs[0], &call.outputs[0]);
+    // SAFETY: the table has as many words as are copied from it, places of it are below REACH / 4 + 96 words, and the output has
+    // a vector for each unit of each cube.
+    launch!(
+        call.gpu, "banks", &shape, &[Operand::write("the output", &call.outputs[0])],
+        (CubeCount::Static(problem.cubes, 1, 1), CubeDim::new_1d(UNITS)),
+        unsafe read_rounds(
+            width, table.array(width), out.array(width), problem.rounds / READS as u32, 0, width,
+            shape.clone()))?;
     Ok(())
 }
 

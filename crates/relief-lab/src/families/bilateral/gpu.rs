@@ -2,7 +2,7 @@
 #![allow(unsafe_code)]
 
 use cubecl::prelude::*;
-use relief_kernels::device::{Operand, cubes, on_client};
+use relief_kernels::device::{Operand, cubes, launch};
 use relief_numeric::bilateral::gpu::{bilateral, scratch_words};
 use relief_numeric::element::Element;
 use relief_numeric::transpose::gpu::Matrix;
@@ -116,23 +116,10 @@ pub(super) fn temporal() -> Vec<Variant<Temporal>> {
                 let (gpu, to) = (call.gpu, &call.outputs[0]);
                 let grid = cubes(gpu, count.div_ceil(256));
                 let (inputs, log) = (call.inputs, p.log_frames);
-                gpu.launch("temporal", &log, &[Operand::write("the output", to)], || {
-                    on_client!(gpu, client => {
-                        let frames = inputs.iter().map(|frame| frame.array(1)).collect();
-                        // SAFETY: places are compared with `count`, words that all buffers hold.
-                        unsafe {
-                            mean_of_frames::launch_unchecked(
-                                client,
-                                grid.clone(),
-                                CubeDim::new_1d(256),
-                                frames,
-                                to.array(1),
-                                count,
-                                log,
-                            );
-                        }
-                    })
-                })?;
+                // SAFETY: places are compared with `count`, words that all buffers hold.
+                launch!(
+                    gpu, "temporal", &log, &[Operand::write("the output", to)], (grid, CubeDim::new_1d(256)),
+                    unsafe mean_of_frames(inputs.iter().map(|frame| frame.array(1)).collect(), to.array(1), count, log))?;
                 Ok(())
             },
         )

@@ -2,7 +2,7 @@
 #![allow(unsafe_code)]
 
 use cubecl::prelude::*;
-use relief_kernels::device::{Operand, cubes, on_client};
+use relief_kernels::device::{Operand, launch, line};
 use relief_numeric::element::Element;
 use relief_numeric::integral::Sums;
 use relief_numeric::integral::gpu as production;
@@ -112,30 +112,12 @@ fn by_columns(problem: &Integral, call: &OnGpu<'_>) -> Outcome {
         return Ok(());
     }
     let float = problem.sums == Sums::Floats;
-    call.gpu.launch(
-        "integral columns",
-        &float,
-        &[Operand::write("the output", to.buffer)],
-        || {
-            on_client!(call.gpu, client => {
-                let vectors = to.pitch / 4;
-                // SAFETY: columns are compared with the pitch, of which both buffers hold `height` rows.
-                unsafe {
-                    add_columns::launch_unchecked(
-                        client,
-                        cubes(call.gpu, vectors.div_ceil(UNITS)),
-                        CubeDim::new_1d(UNITS),
-                        4,
-                        rows.buffer.array(4),
-                        to.buffer.array(4),
-                        vectors,
-                        height,
-                        float,
-                    );
-                }
-            })
-        },
-    )?;
+    let vectors = to.pitch / 4;
+    // SAFETY: columns are compared with the pitch, of which both buffers hold `height` rows.
+    launch!(
+        call.gpu, "integral columns", &float, &[Operand::write("the output", to.buffer)],
+        line(call.gpu, vectors, UNITS),
+        unsafe add_columns(4, rows.buffer.array(4), to.buffer.array(4), vectors, height, float))?;
     Ok(())
 }
 

@@ -13,7 +13,7 @@
 
 use cubecl::prelude::*;
 use relief_kernels::copy::gpu::fill;
-use relief_kernels::device::{Operand, cubes, on_client};
+use relief_kernels::device::{Operand, cubes, on_client, start};
 use relief_numeric::integral::Sums;
 use relief_numeric::transpose::gpu::Matrix;
 
@@ -106,24 +106,11 @@ fn launch<R: Runtime>(
     let count = tiles.strips * tiles.bands;
     let state = &call.scratch[0];
     // SAFETY: samples and sums are compared with the size; states are those of existing tiles, of which there are as many.
-    unsafe {
-        integral_at_once::launch_unchecked::<R>(
-            client,
-            cubes(call.gpu, count.div_ceil(UNITS / tiles.lanes)),
-            CubeDim::new_1d(UNITS),
-            4,
-            from.buffer.array(1),
-            to.buffer.array(4),
-            state.array(1),
-            width,
-            height,
-            from.pitch,
-            to.pitch / 4,
-            tiles.strips,
-            count,
-            tiles.lanes,
-        );
-    }
+    start!(
+        client, (cubes(call.gpu, count.div_ceil(UNITS / tiles.lanes)), CubeDim::new_1d(UNITS)),
+        unsafe integral_at_once(
+            4, from.buffer.array(1), to.buffer.array(4), state.array(1), width, height, from.pitch,
+            to.pitch / 4, tiles.strips, count, tiles.lanes));
 }
 
 #[cube(launch_unchecked)]

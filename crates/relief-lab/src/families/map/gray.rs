@@ -193,7 +193,7 @@ mod gpu {
     #![allow(unsafe_code)]
 
     use cubecl::prelude::*;
-    use relief_kernels::device::{Operand, cubes, on_client};
+    use relief_kernels::device::{Operand, cubes, launch};
     use relief_numeric::map::gpu::{DEFAULT, GRAY_SPACE, gray_with};
 
     use super::{Colours, Weights};
@@ -264,35 +264,16 @@ mod gpu {
         };
         let grid = cubes(call.gpu, count.div_ceil(UNITS));
         let shape = (loads, problem.weights);
-        call.gpu.launch(
-            "gray ladder",
-            &shape,
-            &[Operand::write("the output", &call.outputs[0])],
-            || {
-                on_client!(call.gpu, client => {
-                    let (loads, weights) = shape;
-                    let (rgb, out) = (&call.inputs[0], &call.outputs[0]);
-                    let width = width as usize;
-                    // The input holds whole vectors of its own length, which may be fewer than three for each of the output.
-                    let last = (rgb.words() / width) as u32 - 1;
-                    // SAFETY: places of the output are compared with `count`, those of the input clamped to its last vector.
-                    unsafe {
-                        gray_units::launch_unchecked(
-                            client,
-                            grid.clone(),
-                            CubeDim::new_1d(UNITS),
-                            width,
-                            rgb.array(width),
-                            out.array(width),
-                            count,
-                            last,
-                            loads,
-                            weights,
-                        );
-                    }
-                })
-            },
-        )?;
+        let (loads, weights) = shape;
+        let (rgb, out) = (&call.inputs[0], &call.outputs[0]);
+        let width = width as usize;
+        // The input holds whole vectors of its own length, which may be fewer than three for each of the output.
+        let last = (rgb.words() / width) as u32 - 1;
+        // SAFETY: places of the output are compared with `count`, those of the input clamped to its last vector.
+        launch!(
+            call.gpu, "gray ladder", &shape, &[Operand::write("the output", &call.outputs[0])],
+            (grid, CubeDim::new_1d(UNITS)),
+            unsafe gray_units(width, rgb.array(width), out.array(width), count, last, loads, weights))?;
         Ok(())
     }
 

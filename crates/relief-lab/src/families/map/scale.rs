@@ -155,7 +155,7 @@ mod gpu {
     #![allow(unsafe_code)]
 
     use cubecl::prelude::*;
-    use relief_kernels::device::{Operand, on_client};
+    use relief_kernels::device::{Operand, launch};
     use relief_kernels::policy::Tuning;
     use relief_numeric::map::gpu::{DEFAULT, SPACE, scale_with};
 
@@ -222,29 +222,13 @@ mod gpu {
         if cubes.1 > call.gpu.report().cubes.min(65_535) || cubes.0 > 65_535 {
             return Err(Failure::Unsupported(format!("{} rows of cubes", cubes.1)));
         }
-        call.gpu.launch(
-            "scale blocks",
-            &(width, height),
-            &[Operand::write("the output", &call.outputs[0])],
-            || {
-                on_client!(call.gpu, client => {
-                    let (values, out) = (&call.inputs[0], &call.outputs[0]);
-                    // SAFETY: columns and rows are compared with the picture's, and both buffers hold it.
-                    unsafe {
-                        scale_pixels::launch_unchecked(
-                            client,
-                            CubeCount::Static(cubes.0, cubes.1, 1),
-                            CubeDim::new_2d(width, height),
-                            values.array(1),
-                            out.array(1),
-                            picture.width as u32,
-                            picture.height as u32,
-                            FACTOR,
-                        );
-                    }
-                })
-            },
-        )?;
+        let (values, out) = (&call.inputs[0], &call.outputs[0]);
+        // SAFETY: columns and rows are compared with the picture's, and both buffers hold it.
+        launch!(
+            call.gpu, "scale blocks", &(width, height), &[Operand::write("the output", &call.outputs[0])],
+            (CubeCount::Static(cubes.0, cubes.1, 1), CubeDim::new_2d(width, height)),
+            unsafe scale_pixels(
+                values.array(1), out.array(1), picture.width as u32, picture.height as u32, FACTOR))?;
         Ok(())
     }
 

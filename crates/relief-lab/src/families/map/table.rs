@@ -161,7 +161,7 @@ mod gpu {
     #![allow(unsafe_code)]
 
     use cubecl::prelude::*;
-    use relief_kernels::device::{Operand, cubes, on_client};
+    use relief_kernels::device::{Operand, cubes, launch};
     use relief_kernels::table::gpu::{DEFAULT, SPACE, map_with};
     use relief_raster::{Depth, Sample};
 
@@ -270,35 +270,16 @@ mod gpu {
         let count = words / vector;
         let grid = cubes(call.gpu, count.div_ceil(UNITS));
         let shape = (depth.bits(), place);
-        call.gpu.launch(
-            "table ladder",
-            &(shape, vector),
-            &[Operand::write("the output", &call.outputs[0])],
-            || {
-                on_client!(call.gpu, client => {
-                    let (bits, place) = shape;
-                    let (source, table, out) = (&call.inputs[0], &call.inputs[1], &call.outputs[0]);
-                    let width = vector as usize;
-                    // SAFETY: places are compared with `count`, and both buffers hold as many vectors; the table has an entry for
-                    // every sample.
-                    unsafe {
-                        look_up::launch_unchecked(
-                            client,
-                            grid.clone(),
-                            CubeDim::new_1d(UNITS),
-                            width,
-                            table.array(1),
-                            source.array(width),
-                            out.array(width),
-                            count,
-                            bits,
-                            place,
-                            width,
-                        );
-                    }
-                })
-            },
-        )?;
+        let (bits, place) = shape;
+        let (source, table, out) = (&call.inputs[0], &call.inputs[1], &call.outputs[0]);
+        let width = vector as usize;
+        // SAFETY: places are compared with `count`, and both buffers hold as many vectors; the table has an entry for
+        // every sample.
+        launch!(
+            call.gpu, "table ladder", &(shape, vector), &[Operand::write("the output", &call.outputs[0])],
+            (grid, CubeDim::new_1d(UNITS)),
+            unsafe look_up(
+                width, table.array(1), source.array(width), out.array(width), count, bits, place, width))?;
         Ok(())
     }
 

@@ -2,7 +2,7 @@
 #![allow(unsafe_code)]
 
 use cubecl::prelude::*;
-use relief_kernels::device::{Operand, cubes, on_client};
+use relief_kernels::device::{Operand, cubes, on_client, start};
 use relief_kernels::policy::Tuning;
 use relief_numeric::matmul::gpu as production;
 
@@ -152,44 +152,20 @@ impl Launch {
         // A kernel, its cubes, and what else it takes.
         macro_rules! launch {
             ($kernel:ident, $cube:expr $(, $also:expr)?) => {
-                $kernel::launch_unchecked::<R>(
-                    client,
-                    grid,
-                    $cube,
-                    left.array(1),
-                    right.array(1),
-                    result.array(1),
-                    rows,
-                    inner,
-                    pitch,
-                    columns,
-                    $($also)?
-                )
+                start!(client, (grid, $cube), unsafe $kernel(
+                    left.array(1), right.array(1), result.array(1), rows, inner, pitch, columns, $($also)?))
             };
         }
         // SAFETY: rows, columns and numbers of k are compared with how many there are, or clamped to the last, and the buffers hold
         // as many.
-        unsafe {
-            match self.step {
-                Step::Naive => launch!(sums, square, true),
-                Step::Coalesced => launch!(sums, square, false),
-                Step::Shared => launch!(tiles, square),
-                Step::Columns => launch!(eight_rows, line(512), 1u32),
-                Step::Squares => launch!(eight_rows, line(256), 8u32),
-                Step::Vectors => vectors::launch_unchecked::<R>(
-                    client,
-                    grid,
-                    line(256),
-                    4,
-                    left.array(4),
-                    right.array(4),
-                    result.array(4),
-                    rows,
-                    inner,
-                    pitch / 4,
-                    columns / 4,
-                ),
-            }
+        match self.step {
+            Step::Naive => launch!(sums, square, true),
+            Step::Coalesced => launch!(sums, square, false),
+            Step::Shared => launch!(tiles, square),
+            Step::Columns => launch!(eight_rows, line(512), 1u32),
+            Step::Squares => launch!(eight_rows, line(256), 8u32),
+            Step::Vectors => start!(client, (grid, line(256)), unsafe vectors(
+                4, left.array(4), right.array(4), result.array(4), rows, inner, pitch / 4, columns / 4)),
         }
     }
 }

@@ -2,7 +2,7 @@
 #![allow(unsafe_code)]
 
 use cubecl::prelude::*;
-use relief_kernels::device::{Gpu, Operand, cubes, on_client};
+use relief_kernels::device::{Gpu, Operand, cubes, on_client, start};
 use relief_numeric::matmul::gpu as product;
 use relief_numeric::matvec::gpu as production;
 
@@ -211,32 +211,21 @@ impl Launch {
         // A kernel, its cubes and the width of its vectors, if it has any; the widths of the three arrays; what else it takes.
         macro_rules! launch {
             ($kernel:ident, $cube:expr $(, $vector:literal)?; $of_matrix:literal, $of_x:literal, $of_y:literal; $($also:expr),*) => {
-                $kernel::launch_unchecked::<R>(
-                    client,
-                    grid,
-                    $cube,
-                    $($vector,)?
-                    matrix.array($of_matrix),
-                    x.array($of_x),
-                    y.array($of_y),
-                    rows,
-                    columns.div_ceil($of_matrix),
-                    $($also),*
-                )
+                start!(client, (grid, $cube), unsafe $kernel(
+                    $($vector,)? matrix.array($of_matrix), x.array($of_x), y.array($of_y), rows,
+                    columns.div_ceil($of_matrix), $($also),*))
             };
         }
         // SAFETY: rows and columns are compared with their numbers, which the buffers hold; every loop ends.
-        unsafe {
-            match self.step {
-                Step::Column => launch!(down_columns, line; 1, 1, 1; false),
-                Step::ColumnTile => launch!(down_columns, line; 1, 1, 1; true),
-                Step::ColumnVectors => launch!(down_vectors, line, 4; 4, 1, 4;),
-                Step::Tiles => launch!(tiles, square; 1, 1, 1; true),
-                Step::RowTiles => launch!(tiles, square; 1, 1, 1; false),
-                Step::Row => launch!(along_row, line; 1, 1, 1;),
-                Step::Plane => launch!(planes, line, 1; 1, 1, 1; lanes, 1),
-                Step::PlaneVectors => launch!(planes, line, 4; 4, 4, 1; lanes, 4),
-            }
+        match self.step {
+            Step::Column => launch!(down_columns, line; 1, 1, 1; false),
+            Step::ColumnTile => launch!(down_columns, line; 1, 1, 1; true),
+            Step::ColumnVectors => launch!(down_vectors, line, 4; 4, 1, 4;),
+            Step::Tiles => launch!(tiles, square; 1, 1, 1; true),
+            Step::RowTiles => launch!(tiles, square; 1, 1, 1; false),
+            Step::Row => launch!(along_row, line; 1, 1, 1;),
+            Step::Plane => launch!(planes, line, 1; 1, 1, 1; lanes, 1),
+            Step::PlaneVectors => launch!(planes, line, 4; 4, 4, 1; lanes, 4),
         }
     }
 }

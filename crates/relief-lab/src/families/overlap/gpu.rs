@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 use cubecl::prelude::*;
 #[cfg(feature = "cuda")]
 use rayon::prelude::*;
-use relief_kernels::device::{Buffer, Gpu, Operand, Reading, cubes, on_client};
+use relief_kernels::device::{Buffer, Gpu, Operand, Reading, cubes, launch};
 
 use super::{FACTOR, Made, Overlap, Ways, design};
 use crate::family::{Failure, OnGpu, Outcome, Variant};
@@ -211,26 +211,11 @@ const UNITS: u32 = 256;
 fn multiply(gpu: &Gpu, from: &Buffer, to: &Buffer, count: usize, first: u32, sent: bool) -> Outcome {
     let count = count as u32;
     let grid = cubes(gpu, count.div_ceil(UNITS));
-    gpu.launch("overlap", &sent, &[Operand::write("the output", to)], || {
-        on_client!(gpu, client => {
-            // What is made on the device reads nothing: another name of the target may not be bound beside it.
-            let input = if sent { from.handle() } else { client.empty(16) };
-            let words = if sent { from.words() } else { 4 };
-            // SAFETY: places are compared with `count`, and both buffers have as many words, of which `from` is only read where it was sent.
-            unsafe {
-                multiply_words::launch_unchecked(
-                    client,
-                    grid.clone(),
-                    CubeDim::new_1d(UNITS),
-                    ArrayArg::from_raw_parts(input, words),
-                    to.array(1),
-                    count,
-                    first,
-                    sent,
-                );
-            }
-        })
-    })?;
+    // What is made on the device reads nothing: another name of the target may not be bound beside it.
+    let input = if sent { from } else { &gpu.nothing()? };
+    // SAFETY: places are compared with `count`, and both buffers have as many words, of which `from` is only read where it was sent.
+    launch!(gpu, "overlap", &sent, &[Operand::write("the output", to)], (grid, CubeDim::new_1d(UNITS)),
+        unsafe multiply_words(input.array(1), to.array(1), count, first, sent))?;
     Ok(())
 }
 

@@ -2,7 +2,7 @@
 #![allow(unsafe_code)]
 
 use cubecl::prelude::*;
-use relief_kernels::device::{Buffer, Gpu, Operand, cubes, on_client};
+use relief_kernels::device::{Buffer, Gpu, Operand, cubes, on_client, start};
 use relief_numeric::element::Element;
 use relief_numeric::reduce::Operation;
 use relief_numeric::reduce::gpu::{self as production, Rows};
@@ -200,51 +200,18 @@ impl Level {
         let dim = CubeDim::new_1d(UNITS);
         // SAFETY: numbers are compared with their count, which the source holds; each of so many cubes writes one result, which the
         // target holds, or two words for others after two for the counter.
-        unsafe {
-            match self.shape.step {
-                Step::Vectors => sum_vectors::launch_unchecked::<R>(
-                    client,
-                    grid,
-                    dim,
-                    4,
-                    from.array(4),
-                    to.array(1),
-                    self.count,
-                    self.cubes,
-                    self.shape.lanes,
-                ),
-                Step::OnePass => {
-                    clear::launch_unchecked::<R>(
-                        client,
-                        cubes(gpu, (2 * self.cubes + 2).div_ceil(UNITS)),
-                        dim,
-                        told.array(1),
-                        2 * self.cubes + 2,
-                    );
-                    sum_at_once::launch_unchecked::<R>(
-                        client,
-                        grid,
-                        dim,
-                        4,
-                        from.array(4),
-                        to.array(1),
-                        told.array(1),
-                        self.count,
-                        self.cubes,
-                        self.shape.lanes,
-                    );
-                }
-                _ => sum_level::launch_unchecked::<R>(
-                    client,
-                    grid,
-                    dim,
-                    from.array(1),
-                    to.array(1),
-                    self.count,
-                    self.cubes,
-                    self.shape,
-                ),
+        match self.shape.step {
+            Step::Vectors => start!(client, (grid, dim), unsafe sum_vectors(
+                4, from.array(4), to.array(1), self.count, self.cubes, self.shape.lanes)),
+            Step::OnePass => {
+                start!(client, (cubes(gpu, (2 * self.cubes + 2).div_ceil(UNITS)), dim), unsafe clear(
+                    told.array(1), 2 * self.cubes + 2));
+                start!(client, (grid, dim), unsafe sum_at_once(
+                    4, from.array(4), to.array(1), told.array(1), self.count, self.cubes,
+                    self.shape.lanes));
             }
+            _ => start!(client, (grid, dim), unsafe sum_level(
+                from.array(1), to.array(1), self.count, self.cubes, self.shape)),
         }
     }
 }

@@ -4,7 +4,7 @@
 use std::sync::{Mutex, PoisonError};
 
 use cubecl::prelude::*;
-use relief_kernels::device::{Buffer, DeviceError, Gpu, Operand, Reading, on_client};
+use relief_kernels::device::{Buffer, DeviceError, Gpu, Operand, Reading, on_client, start};
 use relief_kernels::fused::{self, CellLayout, Expression};
 use relief_kernels::repeat::gpu::{self as production, Cell, Raster};
 use relief_raster::{Depth, Period, Rect, Sample};
@@ -300,64 +300,24 @@ fn launch(problem: &Repeat, gpu: &Gpu, way: Way, pattern: &Buffer, out: &Buffer)
                 let dim = CubeDim::new_2d(WIDE, if shape.shared > 0 { WIDE } else { HIGH });
                 // SAFETY: columns and rows are compared with the raster's, of which the buffer holds as many words, those that fill rows
                 // up among them; samples of the pattern are taken modulo its side.
-                unsafe {
-                    let pattern = pattern.array(1);
-                    let words = |width| out.array(width);
-                    match shape.way {
-                        Way::Modulo => {
-                            modulo::launch_unchecked(
-                                client,
-                                grid,
-                                dim,
-                                pattern,
-                                words(1),
-                                side,
-                                pitch,
-                                height,
-                                shape,
-                            );
-                        }
-                        Way::Shared { .. } => {
-                            whole_pattern::launch_unchecked(
-                                client,
-                                grid,
-                                dim,
-                                pattern,
-                                words(1),
-                                side,
-                                pitch,
-                                height,
-                                shape,
-                            );
-                        }
-                        Way::Grid => {
-                            repeater_grid::launch_unchecked(
-                                client,
-                                grid,
-                                dim,
-                                pattern,
-                                words(1),
-                                side,
-                                period,
-                                pitch,
-                                height,
-                                shape,
-                            );
-                        }
-                        Way::Vectors => {
-                            vectors::launch_unchecked(
-                                client,
-                                grid,
-                                dim,
-                                4,
-                                pattern,
-                                words(4),
-                                side,
-                                pitch / 4,
-                                height,
-                                shape,
-                            );
-                        }
+                let pattern = pattern.array(1);
+                let words = |width| out.array(width);
+                match shape.way {
+                    Way::Modulo => {
+                        start!(client, (grid, dim), unsafe modulo(
+                            pattern, words(1), side, pitch, height, shape));
+                    }
+                    Way::Shared { .. } => {
+                        start!(client, (grid, dim), unsafe whole_pattern(
+                            pattern, words(1), side, pitch, height, shape));
+                    }
+                    Way::Grid => {
+                        start!(client, (grid, dim), unsafe repeater_grid(
+                            pattern, words(1), side, period, pitch, height, shape));
+                    }
+                    Way::Vectors => {
+                        start!(client, (grid, dim), unsafe vectors(
+                            4, pattern, words(4), side, pitch / 4, height, shape));
                     }
                 }
             })

@@ -2,7 +2,7 @@
 #![allow(unsafe_code)]
 
 use cubecl::prelude::*;
-use relief_kernels::device::{Buffer, Operand, cubes, on_client};
+use relief_kernels::device::{Buffer, Operand, cubes, line, on_client, start};
 use relief_kernels::policy::Tuning;
 use relief_numeric::element::Element;
 use relief_numeric::scan::Kind;
@@ -137,17 +137,9 @@ fn everywhere(problem: &Scan, call: &OnGpu<'_>) -> Outcome {
                 on_client!(call.gpu, client => {
                     let shift = 1 << pass;
                     // SAFETY: places are compared with the count, of which both buffers hold as many.
-                        unsafe {
-                            add_shifted::launch_unchecked(
-                                client,
-                                cubes(call.gpu, count.div_ceil(UNITS)),
-                                CubeDim::new_1d(UNITS),
-                                from.array(1),
-                                to.array(1),
-                                count,
-                                shift,
-                            );
-                        }
+                        start!(
+                            client, line(call.gpu, count, UNITS),
+                            unsafe add_shifted(from.array(1), to.array(1), count, shift));
                 });
                 from = to;
             }
@@ -233,19 +225,8 @@ impl Level {
         let grid = cubes(call.gpu, blocks);
         // SAFETY: places are compared with the count, of which both buffers hold as many; a sum is written for each block, and
         // there is room for as many.
-        unsafe {
-            scan_level::launch_unchecked::<R>(
-                client,
-                grid.clone(),
-                CubeDim::new_1d(UNITS),
-                from.array(1),
-                to.array(1),
-                sums.array(1),
-                count,
-                blocks,
-                self,
-            );
-        }
+        start!(client, (grid.clone(), CubeDim::new_1d(UNITS)), unsafe scan_level(
+            from.array(1), to.array(1), sums.array(1), count, blocks, self));
         if blocks == 1 {
             return;
         }
@@ -255,18 +236,8 @@ impl Level {
         };
         above.scan(client, call, (sums, before), blocks, depth + 2);
         // SAFETY: as above.
-        unsafe {
-            add_before::launch_unchecked::<R>(
-                client,
-                grid,
-                CubeDim::new_1d(UNITS),
-                to.array(1),
-                before.array(1),
-                count,
-                blocks,
-                self.way.block(),
-            );
-        }
+        start!(client, (grid, CubeDim::new_1d(UNITS)), unsafe add_before(
+            to.array(1), before.array(1), count, blocks, self.way.block()));
     }
 }
 

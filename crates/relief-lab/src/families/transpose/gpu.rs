@@ -2,7 +2,7 @@
 #![allow(unsafe_code)]
 
 use cubecl::prelude::*;
-use relief_kernels::device::{Operand, on_client};
+use relief_kernels::device::{Operand, on_client, start};
 use relief_kernels::policy::Tuning;
 use relief_numeric::transpose::gpu::{self, Matrix, Route};
 
@@ -171,34 +171,11 @@ impl Launch {
         // SAFETY: rows and columns are compared with the size and the pitches, of which the buffers hold as many;
         // places in shared memory are below what is allocated: a tile of 32 words in 32 · 32 / bits rows, padded by a
         // word for each 32 / bits of them.
-        unsafe {
-            match self.way {
-                Way::Naive => naive::launch_unchecked::<R>(
-                    client,
-                    grid,
-                    CubeDim::new_2d(TILE, ROWS),
-                    from.array(1),
-                    to.array(1),
-                    width,
-                    height,
-                    from_pitch,
-                    to_pitch,
-                    self.bits,
-                ),
-                Way::Tiled(place) => tiled::launch_unchecked::<R>(
-                    client,
-                    grid,
-                    CubeDim::new_2d(TILE, ROWS),
-                    from.array(1),
-                    to.array(1),
-                    width,
-                    height,
-                    from_pitch,
-                    to_pitch,
-                    self.bits,
-                    place,
-                ),
-            }
+        match self.way {
+            Way::Naive => start!(client, (grid, CubeDim::new_2d(TILE, ROWS)), unsafe naive(
+                from.array(1), to.array(1), width, height, from_pitch, to_pitch, self.bits)),
+            Way::Tiled(place) => start!(client, (grid, CubeDim::new_2d(TILE, ROWS)), unsafe tiled(
+                from.array(1), to.array(1), width, height, from_pitch, to_pitch, self.bits, place)),
         }
     }
 }

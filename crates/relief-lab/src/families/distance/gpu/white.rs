@@ -2,7 +2,7 @@
 
 use cubecl::prelude::*;
 use relief_kernels::copy::gpu::fill;
-use relief_kernels::device::{Operand, cubes, on_client};
+use relief_kernels::device::{Operand, cubes, launch, on_client, start};
 
 use super::super::Distance;
 use super::{PATIENCE, byte, is_white, row_words, words};
@@ -37,46 +37,18 @@ pub(super) fn run(problem: &Distance, call: &OnGpu<'_>, way: Way) -> Outcome {
         let (mask, least) = (&call.inputs[0], least);
         // SAFETY: places are compared with the pitch times the height, of which mask and minima hold as many; pixels that are
             // looked at or lowered beside are compared with the width, no more than the pitch, and the height.
-            unsafe {
-                lower::launch_unchecked(
-                    client,
-                    grid,
-                    CubeDim::new_1d(UNITS),
-                    mask.array(1),
-                    least.array(1),
-                    problem.width as u32,
-                    problem.height as u32,
-                    row_words(problem),
-                    problem.radius,
-                    way,
-                );
-            }
+            start!(client, (grid, CubeDim::new_1d(UNITS)), unsafe lower(
+                mask.array(1), least.array(1), problem.width as u32, problem.height as u32,
+                row_words(problem), problem.radius, way));
     });
     let grid = cubes(call.gpu, words.div_ceil(UNITS));
-    call.gpu.launch(
-        "distance look-up",
-        &0,
-        &[Operand::write("the output", out)],
-        || {
-            on_client!(call.gpu, client => {
-                let [least, profile, out] = [least, &call.inputs[1], out];
-                // SAFETY: words are compared with their number, of which the output holds as many and the minima four times as many;
-                    // minima are at most `beyond`, the last place of the profile.
-                    unsafe {
-                        look_up::launch_unchecked(
-                            client,
-                            grid.clone(),
-                            CubeDim::new_1d(UNITS),
-                            least.array(1),
-                            profile.array(1),
-                            out.array(1),
-                            words,
-                            beyond,
-                        );
-                    }
-            });
-        },
-    )?;
+    let [least, profile, out] = [least, &call.inputs[1], out];
+    // SAFETY: words are compared with their number, of which the output holds as many and the minima four times as many;
+    // minima are at most `beyond`, the last place of the profile.
+    launch!(
+        call.gpu, "distance look-up", &0, &[Operand::write("the output", out)],
+        (grid, CubeDim::new_1d(UNITS)),
+        unsafe look_up(least.array(1), profile.array(1), out.array(1), words, beyond))?;
     Ok(())
 }
 

@@ -2,7 +2,7 @@
 #![allow(unsafe_code)]
 
 use cubecl::prelude::*;
-use relief_kernels::device::{Operand, cubes, on_client};
+use relief_kernels::device::{Operand, cubes, on_client, start};
 
 use super::super::Histogram;
 use crate::family::{Failure, OnGpu, Outcome};
@@ -89,25 +89,11 @@ pub(super) fn count(problem: &Histogram, call: &OnGpu<'_>, place: Place, width: 
                 let counts = 2_u32 << shape.bits;
                 // SAFETY: the result has two words for each value, which the first kernel compares its places with; vectors are compared with
                 // how many hold `len` samples.
-                unsafe {
-                    clear::launch_unchecked(
-                        client,
-                        CubeCount::Static(counts.div_ceil(UNITS), 1, 1),
-                        CubeDim::new_1d(UNITS),
-                        out.array(1),
-                        counts,
-                    );
-                    add_up::launch_unchecked(
-                        client,
-                        grid.clone(),
-                        CubeDim::new_1d(UNITS),
-                        shape.width as usize,
-                        from.array(shape.width as usize),
-                        out.array(1),
-                        len,
-                        shape,
-                    );
-                }
+                start!(
+                    client, (CubeCount::Static(counts.div_ceil(UNITS), 1, 1), CubeDim::new_1d(UNITS)),
+                    unsafe clear(out.array(1), counts));
+                start!(client, (grid.clone(), CubeDim::new_1d(UNITS)), unsafe add_up(
+                    shape.width as usize, from.array(shape.width as usize), out.array(1), len, shape));
             })
         },
     )?;

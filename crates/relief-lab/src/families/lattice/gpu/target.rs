@@ -1,7 +1,7 @@
 //! Over the target: each pixel finds the copies that cover it.
 
 use cubecl::prelude::*;
-use relief_kernels::device::{Buffer, Operand, cubes, on_client};
+use relief_kernels::device::{Buffer, Operand, cubes, on_client, start};
 
 use super::super::stores::Agreeing;
 use super::super::{Copies, Ladders, Mean};
@@ -94,21 +94,9 @@ fn launch<R: Runtime>(
 ) {
     // SAFETY: words are compared with their number, those between rows among them, of which the output holds as many; places
     // in the pattern are compared with its sides.
-    unsafe {
-        over_target::launch_unchecked::<R>(
-            client,
-            grid,
-            CubeDim::new_1d(UNITS),
-            pattern.array(1),
-            out.array(1),
-            numbers.iter().copied().collect(),
-            inverse,
-            pitch,
-            words,
-            bits,
-            any,
-        );
-    }
+    start!(client, (grid, CubeDim::new_1d(UNITS)), unsafe over_target(
+        pattern.array(1), out.array(1), numbers.iter().copied().collect(), inverse, pitch, words, bits,
+        any));
 }
 
 #[cube(launch_unchecked)]

@@ -1,7 +1,7 @@
 //! Columns, then rows: two kernels, and a picture of f32 between them.
 
 use cubecl::prelude::*;
-use relief_kernels::device::{Operand, on_client};
+use relief_kernels::device::{Operand, on_client, start};
 use relief_numeric::stencil::gpu::Samples;
 
 use super::pixels::{nearest, pixel, word};
@@ -88,40 +88,14 @@ fn pass_on<W: Numeric, R: Runtime>(
     );
     // SAFETY: pixels and words are compared with those of the results, what is between has `columns` pixels a row, and the
     // nearest pixels are inside; there are 2 · radius + 1 weights.
-    unsafe {
-        if shape.down {
-            columns_pass::launch_unchecked::<W, R>(
-                client,
-                grid,
-                CubeDim::new_2d(CUBE.0, CUBE.1),
-                picture.array(1),
-                weights.array(1),
-                between.array(1),
-                width,
-                height,
-                problem.row_words(),
-                columns,
-                radius,
-                shape,
-            );
-        } else {
-            rows_pass::launch_unchecked::<W, R>(
-                client,
-                grid,
-                CubeDim::new_2d(CUBE.0, CUBE.1),
-                between.array(1),
-                weights.array(1),
-                out.array(1),
-                width,
-                height,
-                problem.row_words(),
-                columns,
-                radius,
-                half,
-                inverse,
-                shape,
-            );
-        }
+    if shape.down {
+        start!(client, (grid, CubeDim::new_2d(CUBE.0, CUBE.1)), unsafe columns_pass<W, _>(
+            picture.array(1), weights.array(1), between.array(1), width, height, problem.row_words(),
+            columns, radius, shape));
+    } else {
+        start!(client, (grid, CubeDim::new_2d(CUBE.0, CUBE.1)), unsafe rows_pass<W, _>(
+            between.array(1), weights.array(1), out.array(1), width, height, problem.row_words(), columns,
+            radius, half, inverse, shape));
     }
 }
 
