@@ -221,6 +221,7 @@ fn copy_vectors<N: Size>(
 ) {
     let first = cube_number() * comptime!(units * items) + UNIT_POS_X;
     if first + comptime!(units * (items - 1)) < count {
+        // rung: copy on gpu: several quads
         let mut held = Array::<Vector<u32, N>>::new(comptime!(items as usize));
         #[unroll]
         for k in 0..comptime!(items as usize) {
@@ -230,6 +231,7 @@ fn copy_vectors<N: Size>(
         for k in 0..comptime!(items as usize) {
             to[first as usize + comptime!(k * units as usize)] = held[k];
         }
+        // end
     } else {
         let mut place = first;
         while place < count {

@@ -299,6 +299,7 @@ fn blend<N: Size>(
     while dy < height {
         let mut count = u32::new(0);
         while dy < height && count < comptime!(plan.listed) {
+            // rung: lattice on gpu: direct
             if r < reach {
                 let slot = count * comptime!(plan.units) + UNIT_POS_X;
                 list[slot as usize] = r;
@@ -325,6 +326,7 @@ fn blend<N: Size>(
                 }
                 r = first;
             }
+            // end
         }
         let mut t = u32::new(0);
         while t < count {

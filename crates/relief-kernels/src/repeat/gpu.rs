@@ -314,6 +314,7 @@ fn store_copies<M: Size, N: Size>(
         };
         // Copies are the cell's height apart, which is `rows` where there is a second one.
         if comptime!(shape.software) {
+            // rung: repeat on gpu: copies
             let (apart, end) = (held(rows), held(height));
             let stride = held(rows * pitch);
             let mut place = j * pitch + vector;
@@ -326,6 +327,7 @@ fn store_copies<M: Size, N: Size>(
                     to[place as usize] = value;
                 }
             }
+            // end
         } else {
             to[(j * pitch + vector) as usize] = value;
             #[unroll]

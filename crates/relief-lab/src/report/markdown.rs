@@ -14,7 +14,7 @@ use super::table::relation;
 const MAX_COLUMNS: usize = 8;
 
 /// What says where a page comes from.
-const ORIGIN: &str = "<!-- Written by `relief-lab show RECORD… --markdown FOLDER`. \
+const ORIGIN: &str = "<!-- Written by `relief-lab show RECORD… --markdown FOLDER --sources crates`. \
                       The lesson stands in the source of the family, the figures in the records, the code in the sources. -->";
 
 /// The pages of all families that the records have a timed row of: the name of a file, and its text. The last is

@@ -164,6 +164,7 @@ fn map_vectors<N: Size>(
 ) {
     let first = cube_number() * comptime!(units * items) + UNIT_POS_X;
     if first + comptime!(units * (items - 1)) < count {
+        // rung: map on gpu: several quads
         let mut held = Array::<Vector<f32, N>>::new(comptime!(items as usize));
         #[unroll]
         for k in 0..comptime!(items as usize) {
@@ -179,6 +180,7 @@ fn map_vectors<N: Size>(
         for k in 0..comptime!(items as usize) {
             out[first as usize + comptime!(k * units as usize)] = held[k];
         }
+        // end
     } else {
         let mut place = first;
         while place < count {
@@ -258,6 +260,7 @@ fn gray_vectors<N: Size>(
     for k in 0..items {
         let place = first + comptime!(k * units);
         if place < count {
+            // rung: map on gpu: several vectors
             // The last colours may end before the third vector.
             let at = place * 3u32;
             let a = rgb[min(at, last) as usize];
@@ -269,6 +272,7 @@ fn gray_vectors<N: Size>(
             grays[2usize] = gray_word(b[2usize], b[3usize], c[0usize]);
             grays[3usize] = gray_word(c[1usize], c[2usize], c[3usize]);
             out[place as usize] = grays;
+            // end
         }
     }
 }

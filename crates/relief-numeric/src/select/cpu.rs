@@ -122,6 +122,7 @@ fn rest<T: Number>(
 pub fn select<T: Number>(from: &[T], wanted: Wanted<'_>, to: &mut [T]) -> usize {
     assert!(to.len() >= from.len(), "all of the elements may be kept");
     wanted.assert_fits(from.len());
+    // rung: select on cpu: vectors
     let mut all = 0;
     wanted.each(from, |_, from, marks| {
         let to = &mut to[all..];
@@ -131,6 +132,7 @@ pub fn select<T: Number>(from: &[T], wanted: Wanted<'_>, to: &mut [T]) -> usize 
             unsafe { *to.get_unchecked_mut(kept) = value };
         });
     });
+    // end
     all
 }
 

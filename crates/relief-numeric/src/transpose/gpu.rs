@@ -287,6 +287,7 @@ fn transpose_tiles<N: Size>(
     let (left, top) = (CUBE_POS_X * across, CUBE_POS_Y * down);
 
     // Items one after the other: unrolled, they would all hold their blocks in registers at once.
+    // rung: transpose on gpu: vectors
     for item in 0..comptime!(shape.items) {
         let place = UNIT_POS + item * comptime!(shape.units);
         let (x, y) = (place % across, place / across);
@@ -298,6 +299,7 @@ fn transpose_tiles<N: Size>(
             tile[((x * side + row) * down + exchanged) as usize] = turned;
         }
     }
+    // end
     sync_cube();
 
     for item in 0..comptime!(shape.items) {
@@ -329,6 +331,7 @@ fn transpose_blocks<N: Size>(
     let (across, down) = comptime!(shape.blocks);
     let x = CUBE_POS_X * across + UNIT_POS % across;
     let y = CUBE_POS_Y * down + UNIT_POS / across;
+    // rung: transpose on gpu: blocks
     let block = load_block::<N>(from, x, y, width, height, from_pitch, side);
     let at = x * side * to_pitch + y;
     let rows = rows_within(y * side, x * side, height, width);
@@ -339,6 +342,7 @@ fn transpose_blocks<N: Size>(
             to[(at + row * to_pitch) as usize] = turned;
         }
     }
+    // end
 }
 
 /// Block (x, y) of a matrix; 0 outside of it.

@@ -71,17 +71,21 @@ fn read_rounds<N: Size>(
     let ahead = comptime!(32 / width);
     let mut first = t as usize;
     if comptime!(shape.indexed) {
+        // rung: banks on gpu: as indexed
         let mut k = t as usize;
         while k < comptime!(TABLE / width) {
             shared[k] = table[k];
             k += comptime!(UNITS as usize);
         }
         first = place as usize;
+        // end
     } else {
+        // rung: banks on gpu: conflict-free
         #[unroll]
         for k in 0..READS {
             shared[t as usize + comptime!(k * UNITS as usize)] = table[place as usize + comptime!(k * ahead)];
         }
+        // end
     }
     let apart = comptime!(if shape.indexed { ahead } else { UNITS as usize });
     sync_cube();

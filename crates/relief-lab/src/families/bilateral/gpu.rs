@@ -103,6 +103,8 @@ fn grid(picture: &Picture, call: OnGpu<'_>) -> Outcome {
     Ok(())
 }
 
+// rung: bilateral on gpu: tiled, range table = those of `tiled` and of `range table` together
+
 pub(super) fn temporal() -> Vec<Variant<Temporal>> {
     vec![
         Variant::gpu(
@@ -134,6 +136,7 @@ fn mean_of_frames(frames: &Sequence<Array<u32>>, to: &mut Array<u32>, count: u32
     if place < count {
         let half = comptime!((1u32 << log) / 2 * 0x0001_0001);
         let mut even = u32::new(half as i64);
+        // rung: bilateral on gpu: words
         let mut odd = u32::new(half as i64);
         #[unroll]
         for k in 0..comptime!(1usize << log) {
@@ -142,5 +145,6 @@ fn mean_of_frames(frames: &Sequence<Array<u32>>, to: &mut Array<u32>, count: u32
             odd += (word >> 8u32) & 0x00FF_00FFu32;
         }
         to[place as usize] = ((even >> log) & 0x00FF_00FFu32) | (((odd >> log) & 0x00FF_00FFu32) << 8u32);
+        // end
     }
 }

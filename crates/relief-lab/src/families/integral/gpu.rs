@@ -89,6 +89,7 @@ fn by_transposes(problem: &Integral, call: &OnGpu<'_>) -> Outcome {
     let turned = |buffer| Matrix { buffer, pitch };
     let (first, second) = (turned(&call.scratch[0]), turned(&call.scratch[1]));
     let all = to.pitch;
+    // rung: integral on gpu: two scans, transposes
     scan_each_row(call.gpu, Kind::Inclusive, element, (width, height), from, to)?;
     if height == 0 || width == 0 {
         return Ok(());
@@ -96,6 +97,7 @@ fn by_transposes(problem: &Integral, call: &OnGpu<'_>) -> Outcome {
     transpose(call.gpu, 32, (all, height), to, first)?;
     scan_each_row(call.gpu, Kind::Inclusive, sum, (height, all), first, second)?;
     transpose(call.gpu, 32, (height, all), second, to)?;
+    // end
     Ok(())
 }
 
@@ -134,6 +136,7 @@ fn add_columns<N: Size>(
 ) {
     let column = CUBE_POS as u32 * UNITS + UNIT_POS;
     if column < vectors {
+        // rung: integral on gpu: two scans
         let mut sums = Vector::<u32, N>::new(0u32);
         for y in 0..height {
             let at = (y * vectors + column) as usize;
@@ -148,5 +151,6 @@ fn add_columns<N: Size>(
             }
             to[at] = sums;
         }
+        // end
     }
 }

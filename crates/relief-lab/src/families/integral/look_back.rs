@@ -152,6 +152,7 @@ fn integral_at_once<M: Size>(
             even += word & 0x00ff_00ffu32;
             odd += (word >> 8u32) & 0x00ff_00ffu32;
         }
+        // rung: integral on gpu: look-back along both axes
         columns[0usize] = even & 0xffffu32;
         columns[1usize] = odd & 0xffffu32;
         columns[2usize] = even >> 16u32;
@@ -167,6 +168,7 @@ fn integral_at_once<M: Size>(
             own = select(lane == r, total, own);
         }
         let left = look_left(state, own, tile, strip, tiles, lane, lanes);
+        // end
 
         #[unroll]
         for r in 0..lanes {

@@ -230,6 +230,7 @@ mod gpu {
     ) {
         let place = ABSOLUTE_POS as u32;
         if place * width < count {
+            // rung: map on gpu: plain | quad
             let mut words = Vector::<u32, N>::empty();
             #[unroll]
             for j in 0..comptime!(width as usize) {
@@ -241,6 +242,7 @@ mod gpu {
                 words[j] = from[min(at, last) as usize];
             }
             to[place as usize] = words;
+            // end
         }
     }
 }

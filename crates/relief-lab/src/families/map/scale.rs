@@ -199,6 +199,8 @@ mod gpu {
         ]
     }
 
+    // rung: map/scale on gpu: flat = production's kernel, as of `several quads`
+
     fn flat(picture: &Picture, call: OnGpu<'_>, tuning: Tuning) -> Outcome {
         let count = picture.width * picture.height;
         Ok(scale_with(
@@ -234,9 +236,11 @@ mod gpu {
 
     #[cube(launch_unchecked)]
     fn scale_pixels(values: &Array<f32>, out: &mut Array<f32>, width: u32, height: u32, factor: f32) {
+        // rung: map/scale on gpu: blocks 16 × 16 | rows
         if ABSOLUTE_POS_X < width && ABSOLUTE_POS_Y < height {
             let place = (ABSOLUTE_POS_Y * width + ABSOLUTE_POS_X) as usize;
             out[place] = factor * values[place];
         }
+        // end
     }
 }

@@ -131,10 +131,14 @@ fn variants<S: Sample + Element>() -> Vec<Variant<Lookup<S>>> {
 }
 
 fn look_up<S: Sample>(table: &[S], samples: &[S], out: &mut [S]) {
+    // rung: map/table-u8 on cpu: plain
     for (sample, out) in samples.iter().zip(out) {
         *out = table[usize::from(sample.to_u16())];
     }
+    // end
 }
+
+// rung: map/table-u8 on cpu: one thread = production's permutes of 64 entries, `relief_kernels::table::cpu`
 
 fn map<S: Sample>(table: &[S], samples: &[S], out: &mut [S]) {
     let len = samples.len();
@@ -300,10 +304,12 @@ mod gpu {
                 if comptime!(place == Place::Packed) {
                     shared[UNIT_POS as usize] = packed;
                 } else {
+                    // rung: map on gpu: shared scalar | shared quad
                     #[unroll]
                     for k in 0..4u32 {
                         shared[(UNIT_POS * 4u32 + k) as usize] = (packed >> comptime!(8 * k)) & 255u32;
                     }
+                    // end
                 }
             }
             sync_cube();
@@ -337,8 +343,12 @@ mod gpu {
         #[comptime] place: Place,
     ) -> u32 {
         match place {
+            // rung: map on gpu: memory scalar | memory quad
             Place::Memory => packed(table[(sample / comptime!(32 / bits)) as usize], sample, bits),
+            // end
+            // rung: map on gpu: shared packed
             Place::Packed => packed(shared[(sample / comptime!(32 / bits)) as usize], sample, bits),
+            // end
             Place::Shared => shared[sample as usize],
         }
     }

@@ -179,11 +179,13 @@ fn multiply<E: Float>(
                     &lefts.slice(at as usize, (at + comptime!(15 * LEFT_PITCH + 16)) as usize),
                     LEFT_PITCH,
                 );
+                // rung: matmul on gpu: cooperative matrices
                 #[unroll]
                 for j in 0..2u32 {
                     let sum = sums.index(comptime!((2 * i + j) as usize));
                     cmma::execute::<E, E, f32, f32>(&numbers, others.index(comptime!(j as usize)), sum, sum);
                 }
+                // end
             }
         }
         sync_cube();

@@ -190,12 +190,15 @@ fn sums(
     );
     let mut row = top + UNIT_POS_Y;
     let mut column = start + UNIT_POS_X;
+    // rung: matmul on gpu: naive
     if comptime!(down) {
         row = top + UNIT_POS_X;
         column = start + UNIT_POS_Y;
     }
+    // end
     if row < rows {
         if column < columns {
+            // rung: matmul on gpu: coalesced
             let mut sum = f32::new(0.0);
             for k in 0..inner {
                 sum = fma(
@@ -204,6 +207,7 @@ fn sums(
                     sum,
                 );
             }
+            // end
             result[(row * columns + column) as usize] = sum;
         }
     }
@@ -241,6 +245,7 @@ fn tiles(
                 other = right[((begin + UNIT_POS_Y) * columns + column) as usize];
             }
         }
+        // rung: matmul on gpu: shared tiles
         lefts[(UNIT_POS_Y * TILE + UNIT_POS_X) as usize] = number;
         rights[(UNIT_POS_Y * TILE + UNIT_POS_X) as usize] = other;
         sync_cube();
@@ -254,6 +259,7 @@ fn tiles(
         }
         sync_cube();
         begin += TILE;
+        // end
     }
     if row < rows {
         if column < columns {
@@ -346,6 +352,7 @@ fn eight_rows(
             units,
         );
         sync_cube();
+        // rung: matmul on gpu: columns of eight | squares of eight
         #[unroll]
         for k in 0..EIGHT {
             let mut others = Array::<f32>::new(comptime!(across as usize));
@@ -365,6 +372,7 @@ fn eight_rows(
         }
         sync_cube();
         begin += EIGHT;
+        // end
     }
     #[unroll]
     for i in 0..EIGHT {
@@ -425,6 +433,7 @@ fn vectors<N: Size>(
         }
         rights[UNIT_POS as usize] = others;
         sync_cube();
+        // rung: matmul on gpu: vectors
         #[unroll]
         for k in 0..EIGHT {
             let first = rights[(comptime!(k * 32) + column) as usize];
@@ -438,6 +447,7 @@ fn vectors<N: Size>(
                 sums[comptime!(at + 1)] = fma(number, second, sums[comptime!(at + 1)]);
             }
         }
+        // end
         sync_cube();
         begin += EIGHT;
     }

@@ -230,6 +230,8 @@ impl Launch {
     }
 }
 
+// rung: matvec on gpu: matrix product = the kernel of `matmul`, with one row
+
 /// A unit for each column.
 #[cube(launch_unchecked)]
 fn down_columns(
@@ -245,6 +247,7 @@ fn down_columns(
     if comptime!(shared) {
         let mut part = SharedMemory::<f32>::new(comptime!(UNITS as usize));
         let mut begin = u32::new(0);
+        // rung: matvec on gpu: tile of the vector
         while begin < rows {
             if begin + UNIT_POS < rows {
                 part[UNIT_POS as usize] = x[(begin + UNIT_POS) as usize];
@@ -262,11 +265,14 @@ fn down_columns(
             sync_cube();
             begin += UNITS;
         }
+        // end
     } else {
         if column < columns {
+            // rung: matvec on gpu: unit per column
             for row in 0..rows {
                 sum = fma(x[row as usize], matrix[(row * columns + column) as usize], sum);
             }
+            // end
         }
     }
     if column < columns {
@@ -284,6 +290,7 @@ fn down_vectors<N: Size>(
     width: u32,
 ) {
     let column = CUBE_POS as u32 * UNITS + UNIT_POS;
+    // rung: matvec/columns on gpu: vectors
     if column < width {
         let mut sum = Vector::<f32, N>::empty().fill(0.0f32);
         for row in 0..rows {
@@ -292,6 +299,7 @@ fn down_vectors<N: Size>(
         }
         y[column as usize] = sum;
     }
+    // end
 }
 
 /// Tiles of the matrix and parts of x in shared memory: 16 sums of a cube, along rows or, `down`, along columns.
@@ -339,6 +347,7 @@ fn tiles(
             part[across as usize] = factor;
         }
         sync_cube();
+        // rung: matvec on gpu: tiles of both
         // Unit k of the first 16 has sum k.
         if below == 0 {
             #[unroll]
@@ -350,6 +359,7 @@ fn tiles(
                 sum = fma(part[comptime!(k as usize)], tile[at as usize], sum);
             }
         }
+        // end
         sync_cube();
         begin += TILE;
     }
@@ -365,11 +375,13 @@ fn tiles(
 fn along_row(matrix: &Array<f32>, x: &Array<f32>, y: &mut Array<f32>, rows: u32, columns: u32) {
     let row = CUBE_POS as u32 * UNITS + UNIT_POS;
     if row < rows {
+        // rung: matvec on gpu: unit per row
         let mut sum = f32::new(0.0);
         for column in 0..columns {
             sum = fma(x[column as usize], matrix[(row * columns + column) as usize], sum);
         }
         y[row as usize] = sum;
+        // end
     }
 }
 
@@ -388,6 +400,7 @@ fn planes<N: Size>(
     let row = CUBE_POS as u32 * comptime!(UNITS / lanes) + UNIT_POS / lanes;
     let lane = UNIT_POS % lanes;
     let mut sums = Vector::<f32, N>::empty().fill(0.0f32);
+    // rung: matvec on gpu: plane per row | plane per row, vectors
     if row < rows {
         let mut at = lane;
         while at < width {
@@ -395,15 +408,18 @@ fn planes<N: Size>(
             at += lanes;
         }
     }
+    // end
     let mut sum = sums[0usize];
     #[unroll]
     for k in 1..numbers {
         sum += sums[comptime!(k as usize)];
     }
+    // rung: matvec on gpu: plane per row | plane per row, vectors
     #[unroll]
     for step in 0..comptime!(lanes.ilog2()) {
         sum += plane_shuffle_xor(sum, comptime!(lanes >> (step + 1)));
     }
+    // end
     if lane == 0 {
         if row < rows {
             y[row as usize] = sum;

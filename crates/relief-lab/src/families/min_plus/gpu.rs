@@ -271,16 +271,20 @@ fn one_each(
     #[comptime] down: bool,
 ) {
     let (mut i, mut j) = (ABSOLUTE_POS_Y, ABSOLUTE_POS_X);
+    // rung: min-plus on gpu: version 0
     if comptime!(down) {
         i = ABSOLUTE_POS_X;
         j = ABSOLUTE_POS_Y;
     }
+    // end
     let mut least = f32::reinterpret(infinity);
     if i < n {
         if j < n {
+            // rung: min-plus on gpu: version 1
             for k in 0..n {
                 least = min(least, a[(i * pitch + k) as usize] + b[(k * pitch + j) as usize]);
             }
+            // end
         }
         if j < pitch {
             out[(i * pitch + j) as usize] = least;
@@ -318,6 +322,10 @@ fn pad(a: &Array<f32>, b: &Array<f32>, to: &mut Array<f32>, n: u32, pitch: u32, 
     }
 }
 
+// rung: min-plus on gpu: production = the kernel of `tuned`, with smaller tiles where there are few
+
+// rung: min-plus on gpu: additions and minima | three-way minima = the kernel of `tuned`, whose step is another instruction
+
 /// The source's version 2.
 #[cube(launch_unchecked)]
 fn registers(padded: &Array<f32>, out: &mut Array<f32>, n: u32, pitch: u32, side: u32, infinity: u32) {
@@ -327,6 +335,7 @@ fn registers(padded: &Array<f32>, out: &mut Array<f32>, n: u32, pitch: u32, side
         least[q] = f32::reinterpret(infinity);
     }
     let (first_i, first_j) = (CUBE_POS_Y * TILE + UNIT_POS_Y, CUBE_POS_X * TILE + UNIT_POS_X);
+    // rung: min-plus on gpu: version 2
     for k in 0..n {
         let mut a = Array::<f32>::new(comptime!(EIGHT as usize));
         let mut b = Array::<f32>::new(comptime!(EIGHT as usize));
@@ -344,6 +353,7 @@ fn registers(padded: &Array<f32>, out: &mut Array<f32>, n: u32, pitch: u32, side
             }
         }
     }
+    // end
     #[unroll]
     for i in 0..EIGHT {
         let y = first_i + comptime!(i * EIGHT);
@@ -381,6 +391,7 @@ fn shared_tiles(a: &Array<f32>, b: &Array<f32>, out: &mut Array<f32>, n: u32, pi
                 of_b = b[((first + y) * pitch + j) as usize];
             }
         }
+        // rung: min-plus on gpu: shared
         tile_a[own] = of_a;
         tile_b[own] = of_b;
         sync_cube();
@@ -393,6 +404,7 @@ fn shared_tiles(a: &Array<f32>, b: &Array<f32>, out: &mut Array<f32>, n: u32, pi
         }
         sync_cube();
         first += SIDE;
+        // end
     }
     if i < n {
         if j < pitch {

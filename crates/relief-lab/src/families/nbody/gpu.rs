@@ -133,6 +133,7 @@ fn pull_far<N: Size>(
         let mut z = 0.0f32;
         let own = load::<N>(from, place, vector);
         let mut other = 0u32;
+        // rung: nbody on gpu: naive | vectors
         while other < count {
             let body = load::<N>(from, other, vector);
             let dx = body[0usize] - own[0usize];
@@ -145,6 +146,7 @@ fn pull_far<N: Size>(
             z = fma(weight, dz, z);
             other += 1u32;
         }
+        // end
         let at = (4u32 * place) as usize;
         to[at] = x;
         to[at + 1] = y;

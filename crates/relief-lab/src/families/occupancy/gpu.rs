@@ -85,6 +85,7 @@ fn occupy<N: Size>(
     #[comptime] shape: Shape,
 ) {
     let mut place = CUBE_POS as u32 * comptime!(shape.units * items(shape.kernel)) + UNIT_POS;
+    // rung: occupancy on gpu: cubes of 32 | cubes of 64 | cubes of 128 | cubes of 256 | cubes of 1024
     if comptime!(shape.held > 0) {
         // Written, and read where it might matter, or it would not be taken.
         let mut held = SharedMemory::<f32>::new(comptime!(shape.held.max(shape.units) as usize));
@@ -94,6 +95,7 @@ fn occupy<N: Size>(
             to[0] = Vector::new(held[comptime!(shape.units as usize) - 1 - UNIT_POS as usize]);
         }
     }
+    // end
     if comptime!(shape.kernel == Kernel::Arithmetic) {
         if place < count {
             let mut sum = from[place as usize][0usize];

@@ -140,6 +140,7 @@ fn through(name: &str, idea: &'static str, count: usize) -> Variant<Overlap> {
         // Threads have queues of their own: what this one asked for is over first.
         gpu.sync()?;
         threads.each(count, |thread| {
+            // rung: overlap on gpu: runtime | runtime, 2 threads | runtime, 4 threads
             let mut readings = VecDeque::new();
             for start in (0..problem.words)
                 .step_by(problem.chunk)
@@ -156,6 +157,7 @@ fn through(name: &str, idea: &'static str, count: usize) -> Variant<Overlap> {
                 }
             }
             rest(problem, readings)
+            // end
         })
     })
 }
@@ -173,6 +175,7 @@ fn streamed(name: &str, idea: &'static str, count: usize, reads: usize) -> Varia
                 .skip(thread)
                 .step_by(count)
             {
+                // rung: overlap on gpu: three on the way | three on the way, 2 threads
                 let len = problem.chunk.min(problem.words - start);
                 let to = target(output, start, len)?;
                 match problem.made {
@@ -183,6 +186,7 @@ fn streamed(name: &str, idea: &'static str, count: usize, reads: usize) -> Varia
                 if readings.len() == reads {
                     next(problem, &mut readings)?;
                 }
+                // end
             }
             rest(problem, readings)
         })
@@ -273,10 +277,12 @@ fn driven(name: &str, idea: &'static str, by: By) -> Variant<Overlap> {
         };
         call.gpu.sync()?;
         let to = address(call.gpu, &call.outputs[0])?;
+        // rung: overlap on gpu: one after another
         let chunk = match by {
             By::Whole => problem.words.max(1),
             By::Queues(_) | By::Steps => problem.chunk,
         };
+        // end
         let mut right = right.lock().unwrap_or_else(PoisonError::into_inner);
         let unseen = !right.contains(&(problem.words, chunk));
         if unseen {
@@ -284,6 +290,7 @@ fn driven(name: &str, idea: &'static str, by: By) -> Variant<Overlap> {
             streams.clear().map_err(failed)?;
         }
         // SAFETY: the output has as many words, and nobody uses it: what was asked of the device is over.
+        // rung: overlap on gpu: 1 queue | 2 queues | 3 queues | 4 queues | 8 queues
         let run = unsafe {
             match by {
                 By::Whole => streams.run(1, chunk, to),
@@ -291,6 +298,7 @@ fn driven(name: &str, idea: &'static str, by: By) -> Variant<Overlap> {
                 By::Steps => streams.run_by_steps(chunk, to),
             }
         };
+        // end
         if let Err(reason) = run {
             // Its memory may be lost for good: others begin with new one.
             *locked = None;

@@ -264,6 +264,7 @@ fn sum_shared(value: f32, #[comptime] shape: Shape) -> f32 {
     shared[unit as usize] = value;
     sync_cube();
     if comptime!(step == Step::Divergent) {
+        // rung: reduce on gpu: interleaved, divergent
         let mut stride = u32::new(1);
         while stride < UNITS {
             let place = unit % (2 * stride);
@@ -273,7 +274,9 @@ fn sum_shared(value: f32, #[comptime] shape: Shape) -> f32 {
             sync_cube();
             stride *= 2u32;
         }
+        // end
     } else if comptime!(step == Step::Strided) {
+        // rung: reduce on gpu: interleaved, strided
         let mut stride = u32::new(1);
         while stride < UNITS {
             let at = 2 * stride * unit;
@@ -283,7 +286,9 @@ fn sum_shared(value: f32, #[comptime] shape: Shape) -> f32 {
             sync_cube();
             stride *= 2u32;
         }
+        // end
     } else if comptime!(step < Step::LastPlane) {
+        // rung: reduce on gpu: sequential
         let mut half = u32::new(comptime!(i64::from(UNITS / 2)));
         while half > 0 {
             if unit < half {
@@ -292,8 +297,10 @@ fn sum_shared(value: f32, #[comptime] shape: Shape) -> f32 {
             sync_cube();
             half /= 2u32;
         }
+        // end
     } else {
         if comptime!(step == Step::LastPlane) {
+            // rung: reduce on gpu: last plane unrolled
             let mut half = u32::new(comptime!(i64::from(UNITS / 2)));
             while half >= comptime!(shape.lanes) {
                 if unit < half {
@@ -302,7 +309,9 @@ fn sum_shared(value: f32, #[comptime] shape: Shape) -> f32 {
                 sync_cube();
                 half /= 2u32;
             }
+            // end
         } else {
+            // rung: reduce on gpu: fully unrolled
             #[unroll]
             for k in 0..comptime!((UNITS / shape.lanes).ilog2()) {
                 let half = comptime!(UNITS >> (k + 1));
@@ -311,6 +320,7 @@ fn sum_shared(value: f32, #[comptime] shape: Shape) -> f32 {
                 }
                 sync_cube();
             }
+            // end
         }
         if unit < comptime!(shape.lanes) {
             let sum = plane_sum(shared[unit as usize]);
@@ -322,11 +332,14 @@ fn sum_shared(value: f32, #[comptime] shape: Shape) -> f32 {
     shared[0usize]
 }
 
+// rung: reduce on gpu: first add on load | many per unit = the lines of `sequential`, and a loop before them in which a unit adds up two numbers, or all that it steps over
+
 /// The sum of a cube by exchanges within planes, to its first unit.
 #[cube]
 fn sum_planes(value: f32, #[comptime] lanes: u32) -> f32 {
     let planes = comptime!(UNITS / lanes);
     let mut shared = SharedMemory::<f32>::new(comptime!(planes as usize));
+    // rung: reduce on gpu: planes
     let sum = plane_sum(value);
     let lane = UNIT_POS % lanes;
     if lane == 0 {
@@ -339,6 +352,7 @@ fn sum_planes(value: f32, #[comptime] lanes: u32) -> f32 {
             all += shared[k as usize];
         }
     }
+    // end
     all
 }
 
@@ -348,11 +362,13 @@ fn sum_own<N: Size>(from: &Array<Vector<f32, N>>, count: u32, cubes: u32) -> f32
     let mut sums = Vector::<f32, N>::new(0.0);
     let whole = count / 4;
     let mut at = CUBE_POS as u32 * UNITS + UNIT_POS;
+    // rung: reduce on gpu: vectors
     while at < whole {
         sums += from[at as usize];
         at += cubes * UNITS;
     }
     let mut sum = (sums[0usize] + sums[1usize]) + (sums[2usize] + sums[3usize]);
+    // end
     // The last vector is the next unit's.
     if at == whole {
         // Where there is none, any vector does: nothing of it counts.
@@ -425,6 +441,7 @@ fn sum_at_once<N: Size>(
     let last = turn[0usize] == cubes;
     let mut own = f32::new(0.0);
     if last {
+        // rung: reduce on gpu: one pass
         let mut at = UNIT_POS;
         while at < cubes {
             let mut low = u32::new(0);
@@ -436,6 +453,7 @@ fn sum_at_once<N: Size>(
             own += f32::reinterpret((low & 0xffffu32) | (high << 16u32));
             at += UNITS;
         }
+        // end
     }
     // All cubes pass the barriers of this sum; only the last has something to add.
     sync_cube();

@@ -196,6 +196,7 @@ fn naive(
     if x < width && word < to_pitch {
         let mut result = u32::new(0);
         #[unroll]
+        // rung: transpose on gpu: naive
         for k in 0..per {
             let y = word * per + k;
             if y < height {
@@ -204,6 +205,7 @@ fn naive(
             }
         }
         to[(x * to_pitch + word) as usize] = result;
+        // end
     }
 }
 
@@ -264,8 +266,14 @@ fn tiled(
 #[cube]
 fn place_of(x: u32, y: u32, #[comptime] per: u32, #[comptime] place: Place) -> u32 {
     match place {
+        // rung: transpose on gpu: tiled
         Place::Plain => y * comptime!(TILE) + x,
+        // end
+        // rung: transpose on gpu: padded
         Place::Padded => y * comptime!(TILE) + y / per + x,
+        // end
+        // rung: transpose on gpu: swizzled
         Place::Swizzled => y * comptime!(TILE) + (x + y / per) % comptime!(TILE),
+        // end
     }
 }

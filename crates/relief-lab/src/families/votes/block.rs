@@ -456,19 +456,25 @@ mod gpu {
     ) {
         let set = is_set(from, words);
         if comptime!(way == Way::TotalElected) {
+            // rung: votes on gpu: elected
             let sum = plane_sum(u32::cast_from(set));
             if plane_elect() {
                 out[0].fetch_add(sum);
             }
+            // end
         } else if comptime!(way == Way::TotalFirst) {
+            // rung: votes on gpu: first lane
             let sum = plane_sum(u32::cast_from(set));
             if UNIT_POS % lanes == 0 {
                 out[0].fetch_add(sum);
             }
+            // end
         } else {
+            // rung: votes on gpu: every unit
             if set {
                 out[0].fetch_add(1u32);
             }
+            // end
         }
     }
 }

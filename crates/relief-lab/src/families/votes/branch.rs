@@ -161,13 +161,16 @@ mod gpu {
             let mut value = from[unit as usize];
             let first = (unit / run) % 2u32 == 0;
             if comptime!(selects) {
+                // rung: votes on gpu: selected constants
                 let factor = select(first, comptime!(FIRST.0), comptime!(SECOND.0));
                 let summand = select(first, comptime!(FIRST.1), comptime!(SECOND.1));
                 let shift = select(first, 16u32, 13u32);
                 for _ in 0..STEPS {
                     value = (value * factor + summand) ^ (value >> shift);
                 }
+                // end
             } else {
+                // rung: votes on gpu: branches
                 if first {
                     for _ in 0..STEPS {
                         value = (value * comptime!(FIRST.0) + comptime!(FIRST.1)) ^ (value >> 16u32);
@@ -177,6 +180,7 @@ mod gpu {
                         value = (value * comptime!(SECOND.0) + comptime!(SECOND.1)) ^ (value >> 13u32);
                     }
                 }
+                // end
             }
             out[unit as usize] = value;
         }

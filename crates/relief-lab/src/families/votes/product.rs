@@ -186,9 +186,12 @@ mod gpu {
                 free = first + SIDE <= side;
             }
             if free {
+                // rung: votes on gpu: interior apart
                 one = a[(row * side + first + UNIT_POS_X) as usize];
                 other = b[((first + UNIT_POS_Y) * side + column) as usize];
+                // end
             } else {
+                // rung: votes on gpu: check everywhere
                 if row < side {
                     if first + UNIT_POS_X < side {
                         one = a[(row * side + first + UNIT_POS_X) as usize];
@@ -199,6 +202,7 @@ mod gpu {
                         other = b[((first + UNIT_POS_Y) * side + column) as usize];
                     }
                 }
+                // end
             }
             left[UNIT_POS as usize] = one;
             right[UNIT_POS as usize] = other;

@@ -165,6 +165,7 @@ fn windows(
                 let left = max(first, 1u32) - 1;
                 let columns = right + 1 - first;
                 // What is outside of the picture sums up to nothing.
+                // rung: integral on gpu: by integral image
                 let sum = minus(
                     minus(
                         sum_at(integral, below, right, true, long),
@@ -178,6 +179,7 @@ fn windows(
                     ),
                     long,
                 );
+                // end
                 let mut mean = u32::new(0);
                 if comptime!(long) {
                     mean += long_mean(sum, product(rows, columns));

@@ -272,23 +272,31 @@ fn sums_kernel(
                             let square = dx * dx + dy * dy;
                             if square <= comptime!((plan.radius * plan.radius) as i32) {
                                 let value = if comptime!(plan.way.tiled) {
+                                    // rung: bilateral on gpu: tiled
                                     let column = UNIT_POS_X * comptime!(plan.per()) + s;
                                     let column = u32::cast_from(i32::cast_from(column) + across + dx);
                                     tile[(tile_row + column_of_tile(column, plan)) as usize]
+                                    // end
                                 } else {
                                     let column = inside(i32::cast_from(x) + dx, width);
                                     sample(from, column, row, from_pitch, plan.from_bits)
                                 };
                                 let difference = value - middle;
                                 let weight = if comptime!(plan.way.differences) {
+                                    // rung: bilateral on gpu: range table
                                     // A whole number below 2^23 as the lowest bits of a float of 2^23 and more.
                                     let place =
                                         u32::reinterpret(Abs::abs(difference) + 8_388_608.0f32) & 255u32;
                                     places[square as usize] * differences[place as usize]
+                                    // end
                                 } else if comptime!(plan.way.places) {
+                                    // rung: bilateral on gpu: tables
                                     places[square as usize] * Exp::exp(difference * difference * range)
+                                    // end
                                 } else {
+                                    // rung: bilateral on gpu: naive
                                     Exp::exp(f32::cast_from(square) * space + difference * difference * range)
+                                    // end
                                 };
                                 sum += weight * value;
                                 weights += weight;

@@ -117,12 +117,14 @@ pub(super) fn run(problem: &Distance, call: &OnGpu<'_>) -> Outcome {
         )
     };
     let scratch = call.scratch;
+    // rung: distance on gpu: banding
     step("banding ends", &scratch[0], Step::Ends)?;
     step("banding carries", &scratch[1], Step::Carries)?;
     step("banding gaps", &scratch[2], Step::Gaps)?;
     step("banding stacks", &scratch[4], Step::Stacks)?;
     step("banding merge", &scratch[6], Step::Merge)?;
     step("banding colours", &call.outputs[0], Step::Colours)?;
+    // end
     Ok(())
 }
 

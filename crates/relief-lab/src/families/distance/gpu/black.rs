@@ -57,6 +57,7 @@ fn look_outwards(
 /// The least square below `beyond` to a white pixel, else `beyond`.
 #[cube]
 fn nearest(mask: &Array<u32>, x: u32, y: u32, width: u32, height: u32, pitch: u32, beyond: u32) -> u32 {
+    // rung: distance on gpu: black
     let mut least = beyond;
     let mut dy = u32::new(0);
     while dy * dy < least {
@@ -75,4 +76,5 @@ fn nearest(mask: &Array<u32>, x: u32, y: u32, width: u32, height: u32, pitch: u3
         dy += 1u32;
     }
     least
+    // end
 }

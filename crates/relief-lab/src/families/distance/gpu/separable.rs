@@ -43,6 +43,7 @@ fn along_columns(mask: &Array<u32>, gaps: &mut Array<u32>, pitch: u32, height: u
         let mut found = u32::new(0);
         let mut result = (radius + 1u32) * 0x0101_0101u32;
         let mut dy = u32::new(0);
+        // rung: distance on gpu: separable
         while dy <= radius && found != !u32::new(0) {
             let mut white = u32::new(0);
             if dy <= y {
@@ -56,6 +57,7 @@ fn along_columns(mask: &Array<u32>, gaps: &mut Array<u32>, pitch: u32, height: u
             found |= white;
             dy += 1u32;
         }
+        // end
         gaps[place as usize] = result;
     }
 }
@@ -85,6 +87,7 @@ fn along_rows(
             let x = place % pitch * 4u32 + k;
             let mut least = beyond;
             let mut dx = u32::new(0);
+            // rung: distance on gpu: separable
             while dx * dx < least {
                 if dx <= x {
                     let gap = sample(gaps, row, x - dx);
@@ -96,6 +99,7 @@ fn along_rows(
                 }
                 dx += 1u32;
             }
+            // end
             word |= byte(profile, least) << (8u32 * k);
         }
         out[place as usize] = word;

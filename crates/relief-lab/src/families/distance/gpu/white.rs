@@ -75,6 +75,7 @@ fn lower(
             if white {
                 // What lies between rows is no pixel. Only white places are divided by the pitch.
                 if place % pitch < width {
+                    // rung: distance on gpu: white, spread
                     let mut at = UNIT_POS;
                     while at < side * side {
                         // Left of or above the raster coordinates wrap to large ones.
@@ -85,6 +86,7 @@ fn lower(
                         }
                         at += UNITS;
                     }
+                    // end
                 }
             }
         }
@@ -127,18 +129,23 @@ fn lower_square(
         let before = is_white(mask, x - 1u32, y, width, height, row_words);
         let after = is_white(mask, x + 1u32, y, width, height, row_words);
         if comptime!(matches!(way, Way::Halves)) {
+            // rung: distance on gpu: white, halves
             // What lies beyond a white neighbour is nearer to it.
             up = select(above, 0u32, up);
             down = select(below, 0u32, down);
             left = select(before, 0u32, left);
             right = select(after, 0u32, right);
+            // end
         } else if above && below && before && after {
+            // rung: distance on gpu: white, neighbours
             // But for the pixel itself, which is lowered here.
             least[place as usize].fetch_min(0u32);
             any = false;
+            // end
         }
     }
     if any {
+        // rung: distance on gpu: white
         let mut row = y - up;
         while row <= y + down {
             let mut column = x - left;
@@ -148,6 +155,7 @@ fn lower_square(
             }
             row += 1u32;
         }
+        // end
     }
 }
 
@@ -169,9 +177,11 @@ fn lower_one(
     if squared <= radius * radius {
         let at = (y * pitch + x) as usize;
         let mut lower = true;
+        // rung: distance on gpu: white, check
         if comptime!(!matches!(way, Way::Plain | Way::Spread)) {
             lower = least[at].load() > squared;
         }
+        // end
         if lower {
             least[at].fetch_min(squared);
         }

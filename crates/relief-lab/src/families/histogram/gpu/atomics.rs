@@ -116,6 +116,7 @@ fn add_up<N: Size>(
 ) {
     let samples = comptime!(shape.samples());
     let counters = SharedMemory::<Atomic<u32>>::new(comptime!(shape.counters() as usize));
+    // rung: histogram on gpu: shared atomics | shared atomics quad
     if comptime!(shape.place != Place::Memory) {
         let mut place = UNIT_POS;
         while place < comptime!(shape.counters()) {
@@ -124,10 +125,13 @@ fn add_up<N: Size>(
         }
         sync_cube();
     }
+    // end
     let mut table = u32::new(0);
+    // rung: histogram on gpu: private per plane
     if comptime!(shape.place == Place::Plane) {
         table = (UNIT_POS / comptime!(shape.lanes)) << comptime!(shape.bits);
     }
+    // end
 
     // The same for all units of a cube, so that planes stay whole.
     let mut first = CUBE_POS as u32 * UNITS;
@@ -175,6 +179,7 @@ fn count_vector<N: Size>(
         let sample = (word >> comptime!(e * bits % 32)) & comptime!((1u32 << bits) - 1);
         if comptime!(whole) {
             if comptime!(shape.place == Place::Cube { together: true }) {
+                // rung: histogram on gpu: aggregated by plane
                 if plane_all(sample == plane_broadcast(sample, 0u32)) {
                     if UNIT_POS % comptime!(shape.lanes) == 0 {
                         counters[sample as usize].fetch_add(comptime!(shape.lanes));
@@ -182,6 +187,7 @@ fn count_vector<N: Size>(
                 } else {
                     counters[sample as usize].fetch_add(1u32);
                 }
+                // end
             } else {
                 add(sample, counters, out, table, shape);
             }
@@ -202,7 +208,9 @@ fn add(
     #[comptime] shape: Shape,
 ) {
     if comptime!(shape.place == Place::Memory) {
+        // rung: histogram on gpu: global atomics | global atomics quad
         out[(sample * 2u32) as usize].fetch_add(1u32);
+        // end
     } else {
         counters[(table + sample) as usize].fetch_add(1u32);
     }

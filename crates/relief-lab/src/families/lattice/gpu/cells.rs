@@ -200,9 +200,12 @@ fn repeat_cell<N: Size>(
             if y < height {
                 let place = y * columns + column;
                 if comptime!(vector == 4) {
+                    // rung: lattice on gpu: cell vectors
                     let shift = x % samples;
                     out[place as usize] = cell[((shift * c + line) * row + x / samples) as usize];
+                    // end
                 } else {
+                    // rung: lattice on gpu: cell words
                     let mut word = u32::new(0);
                     let mut from = x;
                     #[unroll]
@@ -216,6 +219,7 @@ fn repeat_cell<N: Size>(
                         }
                     }
                     out[place as usize] = Vector::<u32, N>::new(word);
+                    // end
                 }
                 y += 1u32;
                 line += 1u32;

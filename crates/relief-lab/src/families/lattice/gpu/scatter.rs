@@ -211,6 +211,7 @@ fn stores(
     let samples = u32::cast_from(*numbers.index(6usize) * *numbers.index(7usize));
     let mut at = first;
     if copy < count {
+        // rung: lattice/stores on gpu: cubes store | units store
         while at < samples {
             let word = word_of(numbers, copy, across, at);
             if word != 0xffff_ffffu32 {
@@ -218,6 +219,7 @@ fn stores(
             }
             at += step;
         }
+        // end
     }
 }
 
@@ -241,11 +243,17 @@ fn atomics(
             if word != 0xffff_ffffu32 {
                 let sample = sample(pattern, at, bits);
                 if comptime!(matches!(write, Write::Exchange)) {
+                    // rung: lattice/stores on gpu: cubes exchange | units exchange
                     to[word as usize].swap(sample);
+                    // end
                 } else if comptime!(matches!(write, Write::Greatest)) {
+                    // rung: lattice/stores on gpu: cubes greatest | units greatest
                     to[word as usize].fetch_max(sample);
+                    // end
                 } else if sample != 0u32 {
+                    // rung: lattice on gpu: atomic
                     to[word as usize].fetch_add(sample | 0x0100_0000u32);
+                    // end
                 }
             }
             at += step;

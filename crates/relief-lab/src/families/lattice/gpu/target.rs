@@ -149,6 +149,7 @@ pub(super) fn blended(
     let mut result = u32::new(0);
     let mut sum = f32::new(0.0);
     let mut count = u32::new(0);
+    // rung: lattice on gpu: target
     let mut b = *numbers.index(10usize);
     while b <= *numbers.index(11usize) {
         let mut a = *numbers.index(8usize);
@@ -170,6 +171,7 @@ pub(super) fn blended(
         }
         b += 1i32;
     }
+    // end
     if comptime!(!any) {
         result = mean(sum, count, bits);
     }

@@ -139,6 +139,7 @@ fn columns_pass<W: Numeric>(
     if x < columns && first < height {
         let column = nearest(x as i32, width);
         let mut value = f32::new(0.0);
+        // rung: stencil on gpu: separable
         for d in 0..(2u32 * radius + 1u32) {
             let row = nearest((first + d) as i32 - radius as i32, height);
             let sample = pixel::<W>(source, column, row, pitch, samples);
@@ -151,7 +152,9 @@ fn columns_pass<W: Numeric>(
             );
         }
         between[(first * columns + x) as usize] = value;
+        // end
         if comptime!(shape.running) {
+            // rung: stencil on gpu: running sum
             for y in (first + 1u32)..min(first + count, height) {
                 let enters = nearest((y + radius) as i32, height);
                 let leaves = nearest(y as i32 - radius as i32 - 1i32, height);
@@ -159,6 +162,7 @@ fn columns_pass<W: Numeric>(
                     - pixel::<W>(source, column, leaves, pitch, samples);
                 between[(y * columns + x) as usize] = value;
             }
+            // end
         }
     }
 }

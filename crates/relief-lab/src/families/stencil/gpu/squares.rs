@@ -173,9 +173,11 @@ fn around<W: Numeric>(
     match shape.place {
         Place::Tile(t) => tile[((y0 + dy) * comptime!(t.width) + x0 + dx) as usize],
         Place::Anywhere => {
+            // rung: stencil on gpu: naive
             let column = nearest((x + dx) as i32 - radius as i32, width);
             let row = nearest((y + dy) as i32 - radius as i32, height);
             pixel::<W>(source, column, row, pitch, comptime!(shape.samples))
+            // end
         }
     }
 }
@@ -308,6 +310,7 @@ fn tiles<W: Numeric>(
     let (across, down) = comptime!((CUBE.0 * per_word + 2 * radius, TILE_ROWS + 2 * radius));
     let mut tile = SharedMemory::<f32>::new(comptime!((across * down) as usize));
     let (left, top) = (CUBE_POS_X * comptime!(CUBE.0), CUBE_POS_Y * TILE_ROWS);
+    // rung: stencil on gpu: tiled
     let mut row = UNIT_POS_Y;
     while row < down {
         let mut column = UNIT_POS_X;
@@ -323,6 +326,7 @@ fn tiles<W: Numeric>(
         row += comptime!(CUBE.1);
     }
     sync_cube();
+    // end
     #[unroll]
     for k in 0..comptime!(TILE_ROWS / CUBE.1) {
         let y = UNIT_POS_Y + comptime!(k * CUBE.1);
