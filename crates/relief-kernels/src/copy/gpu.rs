@@ -196,19 +196,12 @@ fn vectors(
     words: usize,
     buffers: &[(&'static str, &Buffer)],
 ) -> Result<u32, DeviceError> {
-    // No buffer holds so many words that rounding them up overflows.
-    let padded = words.checked_next_multiple_of(4).unwrap_or(usize::MAX);
+    let padded = gpu.count_words(words as u64)?;
     for (what, buffer) in buffers {
-        gpu.holds(what, buffer, padded as u64)?;
+        gpu.holds(what, buffer, padded.into())?;
     }
-    if !SPACE.contains(tuning) {
-        return Err(gpu.unsupported(format!("the layout {tuning}")));
-    }
-    // Places past the end are counted too, up to a cube for each row of the grid.
-    match u32::try_from(padded) {
-        Ok(padded) if padded < 0xF000_0000 => Ok(padded / tuning.vector),
-        _ => Err(gpu.unsupported(format!("{words} words at once"))),
-    }
+    gpu.check_layout(&SPACE, tuning)?;
+    Ok(padded / tuning.vector)
 }
 
 #[cube(launch_unchecked)]

@@ -165,20 +165,16 @@ pub(crate) fn check_output(
             output.words()
         )));
     }
-    if output.words() > 1 << 31 {
-        return Err(gpu.unsupported(format!(
-            "a band in an output of {} words; kernels count up to 2^31 words: give a part of it",
-            output.words()
-        )));
-    }
-    if band.width() >= 1 << 31 || band.height() >= 1 << 31 {
-        return Err(gpu.unsupported(format!(
-            "a band of {} × {} samples at once, where each side has to be less than 2^31",
-            band.width(),
-            band.height()
-        )));
-    }
-    Ok(())
+    gpu.at_most(
+        "words of the output, or of a part that is given",
+        1_u64 << 31,
+        output.words() as u64,
+    )?;
+    gpu.at_most(
+        "pixels of a side at once",
+        (1_u64 << 31) - 1,
+        band.width().max(band.height()),
+    )
 }
 
 /// The buffers that a kernel names whatever the expression: the output, the spans of discs and the numbers.
@@ -224,11 +220,11 @@ fn render_rows(
     }
     let buffers = lowering.words.len() + lowering.vectors.len() + OWN_BUFFERS;
     let most = gpu.report().bindings;
-    if buffers > most as usize {
-        return Err(gpu.unsupported(format!(
-            "a tree of {buffers} pictures, cells, tables and planes; one kernel names at most {most} buffers"
-        )));
-    }
+    gpu.at_most(
+        "pictures, cells, tables and planes of a tree",
+        most,
+        buffers as u64,
+    )?;
     let height = band.height().min(lowering.rows);
     let stepped = match shape {
         Shape::Cell {
@@ -279,9 +275,7 @@ fn render_rows(
         stepped,
         plan: &plan,
     };
-    if launch.columns > 65_535 {
-        return Err(gpu.unsupported("rows of 65 535 cubes or more"));
-    }
+    gpu.at_most("cubes of a row", 65_535_u32, launch.columns.into())?;
     let shape = (&plan, policy.interleaved, stepped, lowering.numbers.len());
     let read = |buffer| Operand::read("a plane, a cell or a table of the tree", buffer);
     let mut memory: Vec<_> = lowering.words.iter().chain(&lowering.vectors).map(read).collect();

@@ -141,15 +141,10 @@ pub fn render(
     ];
     let radius = weights.radius;
     let row = vectors(band.width(), radius);
-    if sides.iter().any(|side| *side >= MOST_SIDE) || row.div_ceil(CUBE.0.into()) > 65_535 {
-        return Err(gpu.unsupported(format!(
-            "a mean of {} × {} samples at once, of a source of {} × {}",
-            band.width(),
-            band.height(),
-            source.width(),
-            source.height()
-        )));
+    for side in sides {
+        gpu.at_most("pixels of a side at once", MOST_SIDE - 1, side)?;
     }
+    gpu.at_most("cubes of a row", 65_535_u32, row.div_ceil(CUBE.0.into()))?;
     let rows = rows_of_part(row, band.height());
     // Both are below 2^31, see `scratch_words`.
     let words = (4 * row * rows) as usize;

@@ -142,9 +142,7 @@ pub fn expand_with(
     let lines = u64::from(rows) * u64::from(parts);
     let across = vectors.div_ceil(tuning.units);
     let layers = lines.div_ceil(MOST);
-    if layers > MOST || u64::from(across) > MOST {
-        return Err(gpu.unsupported(format!("{across} × {lines} cubes")));
-    }
+    gpu.at_most("cubes along a side of a grid", MOST, layers.max(across.into()))?;
     let order = match u64::from(rows.max(parts)) {
         // Each cube costs, so that short rows share one.
         0..=MOST => Order::Rows((256 / tuning.units).max(1)),

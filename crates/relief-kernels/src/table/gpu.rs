@@ -68,21 +68,15 @@ pub fn map_with(
     out: &Buffer,
     words: usize,
 ) -> Result<(), DeviceError> {
-    if !SPACE.contains(tuning) {
-        return Err(gpu.unsupported(format!("the layout {tuning}")));
-    }
-    // No buffer holds so many words that rounding them up overflows.
-    let padded = words.checked_next_multiple_of(4).unwrap_or(usize::MAX);
+    gpu.check_layout(&SPACE, tuning)?;
+    let padded = gpu.count_words(words as u64)?;
     let entries = if depth == Depth::Eight { 64 } else { 32_768 };
     gpu.holds("the table", table, entries)?;
-    gpu.holds("the source", source, padded as u64)?;
-    gpu.holds("the result", out, padded as u64)?;
-    // Places past the end are counted too, up to a cube for each row of the grid.
-    let padded = match u32::try_from(padded) {
-        Ok(0) => return Ok(()),
-        Ok(padded) if padded < 0xF000_0000 => padded,
-        _ => return Err(gpu.unsupported(format!("{words} words at once"))),
-    };
+    gpu.holds("the source", source, padded.into())?;
+    gpu.holds("the result", out, padded.into())?;
+    if padded == 0 {
+        return Ok(());
+    }
     // A short array has few cubes, which are to leave no multiprocessor idle.
     let least = tuning.units * CUBES * gpu.multiprocessors();
     let vectors = padded / tuning.vector;

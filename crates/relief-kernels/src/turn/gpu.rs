@@ -44,15 +44,10 @@ pub fn quarter(
     crate::fused::check_output(gpu, source.depth(), band, output, pitch)?;
     let vectors = pitch / 4;
     let sides = [u64::from(source.width()), source.height().into(), size.0, size.1];
-    if sides.iter().any(|side| *side >= MOST_SIDE) || vectors.div_ceil(CUBE.1) > 65_535 {
-        return Err(gpu.unsupported(format!(
-            "{} × {} samples turned at once, of a source of {} × {}",
-            size.0,
-            size.1,
-            source.width(),
-            source.height()
-        )));
+    for side in sides {
+        gpu.at_most("pixels of a side at once", MOST_SIDE - 1, side)?;
     }
+    gpu.at_most("cubes of a column", 65_535_u32, vectors.div_ceil(CUBE.1).into())?;
     // Places are counted modulo 2^32: negative ones are huge, as those are which lie farther than any plane reaches.
     let place = |at: i64| at.clamp(-FAR, FAR) as i32 as u32;
     let bits = source.depth().bits();

@@ -279,21 +279,14 @@ fn add(
     scratch: &Buffer,
 ) -> Result<(), DeviceError> {
     let Samples { buffer, bits, len } = samples;
-    if !SPACE.contains(tuning) {
-        return Err(gpu.unsupported(format!("the layout {tuning}")));
-    }
+    gpu.check_layout(&SPACE, tuning)?;
     if !matches!(bits, 8 | 16) {
         return Err(gpu.unsupported(format!("a histogram of {bits} bits")));
     }
     let words = len.saturating_mul(u64::from(bits)).div_ceil(128) * 4;
-    if words >= 0xF000_0000 {
-        return Err(gpu.unsupported(format!(
-            "{len} samples of {bits} bits in one buffer: what has 2^32 words or more is counted in pieces"
-        )));
-    }
-    if (buffer.words() as u64) < words {
-        return Err(gpu.unsupported(format!("{len} samples in {} words", buffer.words())));
-    }
+    // What has more is counted in pieces.
+    gpu.count_words(words)?;
+    gpu.holds("the samples", buffer, words)?;
     gpu.holds("the counts", counts, count_words(bits) as u64)?;
     gpu.holds("scratch memory", scratch, scratch_words(bits, len))?;
     let part_samples = PART * 8 / u64::from(bits);

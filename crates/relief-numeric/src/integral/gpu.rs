@@ -141,9 +141,7 @@ fn run(
     to: Matrix<'_>,
     scratch: &Buffer,
 ) -> Result<(), DeviceError> {
-    if !SPACE.contains(tuning) {
-        return Err(gpu.unsupported(format!("the layout {tuning}")));
-    }
+    gpu.check_layout(&SPACE, tuning)?;
     let rows = |matrix: Matrix<'_>, bits: u32| {
         let row = u64::from(width.div_ceil(128 / bits.min(32))) * 4 * u64::from(bits.div_ceil(32));
         let words = u64::from(matrix.pitch) * u64::from(height);

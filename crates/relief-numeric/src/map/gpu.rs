@@ -99,9 +99,7 @@ fn map(
     out: &Buffer,
     count: usize,
 ) -> Result<(), DeviceError> {
-    if !SPACE.contains(tuning) {
-        return Err(gpu.unsupported(format!("the layout {tuning}")));
-    }
+    gpu.check_layout(&SPACE, tuning)?;
     let buffers = [("a term", inputs[0]), ("a term", inputs[1]), ("the result", out)];
     let words = words(gpu, count, &buffers)?;
     let vectors = words / tuning.vector;
@@ -121,16 +119,11 @@ fn map(
 
 /// `count` rounded up to a multiple of 4, where every buffer holds as many words.
 fn words(gpu: &Gpu, count: usize, buffers: &[(&'static str, &Buffer)]) -> Result<u32, DeviceError> {
-    // No buffer holds so many words that rounding them up overflows.
-    let padded = count.checked_next_multiple_of(4).unwrap_or(usize::MAX);
+    let padded = gpu.count_words(count as u64)?;
     for (what, buffer) in buffers {
-        gpu.holds(what, buffer, padded as u64)?;
+        gpu.holds(what, buffer, padded.into())?;
     }
-    // Places past the end are counted too, up to a cube for each row of the grid.
-    match u32::try_from(padded) {
-        Ok(padded) if padded < 0xF000_0000 => Ok(padded),
-        _ => Err(gpu.unsupported(format!("{count} elements at once"))),
-    }
+    Ok(padded)
 }
 
 #[allow(unsafe_code, clippy::too_many_arguments)]
@@ -229,9 +222,7 @@ pub fn gray_with(
     out: &Buffer,
     count: usize,
 ) -> Result<(), DeviceError> {
-    if !GRAY_SPACE.contains(tuning) {
-        return Err(gpu.unsupported(format!("the layout {tuning}")));
-    }
+    gpu.check_layout(&GRAY_SPACE, tuning)?;
     words(gpu, count.saturating_mul(3).div_ceil(4), &[("the colours", rgb)])?;
     let vectors = words(gpu, count.div_ceil(4), &[("the grays", out)])? / 4;
     if vectors == 0 {

@@ -122,9 +122,7 @@ pub fn multiply_by(
     right: Rows<'_>,
     result: Rows<'_>,
 ) -> Result<(), DeviceError> {
-    if !SPACE.contains(tuning) {
-        return Err(gpu.unsupported(format!("the layout {tuning}")));
-    }
+    gpu.check_layout(&SPACE, tuning)?;
     let tuning = if copies(gpu) && tuning == DEFAULT {
         STRAIGHT
     } else {

@@ -122,9 +122,7 @@ pub fn matrix_vector_with(
     y: &Buffer,
     scratch: &Buffer,
 ) -> Result<(), DeviceError> {
-    if !ROWS_SPACE.contains(tuning) {
-        return Err(gpu.unsupported(format!("the layout {tuning}")));
-    }
+    gpu.check_layout(&ROWS_SPACE, tuning)?;
     matrix.check(gpu)?;
     let needed = rows_scratch_words(matrix.rows, matrix.columns);
     gpu.holds("x", x, u64::from(matrix.columns).next_multiple_of(4))?;
@@ -246,9 +244,7 @@ pub fn vector_matrix_with(
     y: &Buffer,
     scratch: &Buffer,
 ) -> Result<(), DeviceError> {
-    if !COLUMNS_SPACE.contains(tuning) {
-        return Err(gpu.unsupported(format!("the layout {tuning}")));
-    }
+    gpu.check_layout(&COLUMNS_SPACE, tuning)?;
     matrix.check(gpu)?;
     let needed = columns_scratch_words(matrix.rows, matrix.columns);
     gpu.holds("x", x, u64::from(matrix.rows).next_multiple_of(4))?;

@@ -240,9 +240,7 @@ impl Morphology {
         from: &Buffer,
         to: &Buffer,
     ) -> Result<(), DeviceError> {
-        if !SPACE.contains(tuning) {
-            return Err(gpu.unsupported(format!("the layout {tuning}")));
-        }
+        gpu.check_layout(&SPACE, tuning)?;
         self.run(gpu, tuning, size, from, to)
     }
 
@@ -347,14 +345,7 @@ impl Call<'_> {
     }
 
     fn grid(&self, across: u32, down: u32) -> Result<CubeCount, DeviceError> {
-        let most = self.gpu.report().cubes.min(65_535);
-        if across > most || down > most {
-            let Size { width, height } = self.size;
-            return Err(self
-                .gpu
-                .unsupported(format!("{width} × {height} samples in one launch")));
-        }
-        Ok(CubeCount::Static(across, down, 1))
+        self.gpu.grid(across, down)
     }
 
     /// Fours from one row to the next.

@@ -142,9 +142,7 @@ pub fn accelerations_with(
     to: &Buffer,
     scratch: &Buffer,
 ) -> Result<(), DeviceError> {
-    if !SPACE.contains(tuning) {
-        return Err(gpu.unsupported(format!("the layout {tuning}")));
-    }
+    gpu.check_layout(&SPACE, tuning)?;
     let counted = parts > 0 && parts <= 1 << 16 && targets.count.saturating_mul(parts) <= MOST;
     if !holds(targets) || !holds(sources) || !counted {
         return Err(gpu.unsupported(format!(

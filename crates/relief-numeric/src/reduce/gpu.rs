@@ -291,9 +291,7 @@ impl Counts {
             height,
             pitch,
         } = from;
-        if !SPACE.contains(tuning) {
-            return Err(gpu.unsupported(format!("the layout {tuning}")));
-        }
+        gpu.check_layout(&SPACE, tuning)?;
         let row = element.words(width);
         let held = row <= pitch || height <= 1;
         let words = pitch.checked_mul(u64::from(height.saturating_sub(1)));

@@ -223,9 +223,7 @@ impl Numbers<'_> {
             from,
             to,
         } = *self;
-        if !SPACE.contains(tuning) {
-            return Err(gpu.unsupported(format!("the layout {tuning}")));
-        }
+        gpu.check_layout(&SPACE, tuning)?;
         let held = element.words(len) <= from.words() as u64
             && Element::U32.words(len) <= to.words() as u64
             && scratch_words(len) <= scratch.words();

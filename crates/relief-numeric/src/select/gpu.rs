@@ -215,16 +215,10 @@ fn check(gpu: &Gpu, selection: &Selection<'_>) -> Result<(), DeviceError> {
     let Elements { buffer, kind, len } = selection.from;
     let bits = kind.bits();
     let words = |bits: u32| len.saturating_mul(u64::from(bits)).div_ceil(128) * 4;
-    let holds = |buffer: &Buffer, bits, what: &str| {
-        if words(bits) >= 0xF000_0000 {
-            let limit = "buffers of less than 2^32 words: values of more are selected in pieces";
-            return Err(gpu.unsupported(format!("{len} {what} of {bits} bits; kernels take {limit}")));
-        }
-        if (buffer.words() as u64) < words(bits) {
-            let held = buffer.words();
-            return Err(gpu.unsupported(format!("{len} {what} of {bits} bits in {held} words")));
-        }
-        Ok(())
+    let holds = |buffer: &Buffer, bits, what: &'static str| {
+        // Values of more words are selected in pieces.
+        gpu.count_words(words(bits))?;
+        gpu.holds(what, buffer, words(bits))
     };
     holds(buffer, bits, "elements")?;
     if let Wanted::Flagged(flags) = selection.wanted {
@@ -329,9 +323,7 @@ struct Shape {
 
 impl Shape {
     fn of(gpu: &Gpu, tuning: Tuning, route: Route, selection: &Selection<'_>) -> Result<Self, DeviceError> {
-        if !space(selection.from.kind.bits()).contains(tuning) {
-            return Err(gpu.unsupported(format!("the layout {tuning}")));
-        }
+        gpu.check_layout(&space(selection.from.kind.bits()), tuning)?;
         let mut shape = Self {
             bits: selection.from.kind.bits(),
             units: tuning.units,

@@ -132,9 +132,7 @@ pub fn transpose_with(
         return Ok(());
     }
     let (across, down) = shape.tiles(width, height);
-    if across > 65_535 || down > 65_535 {
-        return Err(gpu.unsupported(format!("{across} × {down} tiles at once")));
-    }
+    gpu.at_most("tiles along a side", 65_535_u32, across.max(down).into())?;
     let launch = Launch {
         shape,
         size: (width, height),
@@ -193,9 +191,7 @@ impl Shape {
         if !matches!(bits, 8 | 16 | 32) {
             return Err(gpu.unsupported(format!("samples of {bits} bits")));
         }
-        if !space(bits).contains(tuning) {
-            return Err(gpu.unsupported(format!("the layout {tuning}")));
-        }
+        gpu.check_layout(&space(bits), tuning)?;
         if route == Route::Registers {
             // Eight blocks across, so that a plane of 32 loads whole lines and stores runs of four vectors.
             return Ok(Self {
@@ -216,9 +212,8 @@ impl Shape {
             blocks: (blocks / down, down),
         };
         let bytes = blocks * shape.side() * 16;
-        if bytes > gpu.report().shared_memory.min(48 << 10) {
-            return Err(gpu.unsupported(format!("tiles of {bytes} bytes of shared memory")));
-        }
+        let most = gpu.report().shared_memory.min(48 << 10);
+        gpu.at_most("bytes of shared memory", most, bytes.into())?;
         Ok(shape)
     }
 

@@ -145,21 +145,14 @@ impl<'a> Steps<'a> {
         let shared = gpu.report().shared_memory;
         let shape = Shape::new(policy, radius, profile.depth, shared);
         let needed = shape.shared_bytes();
-        if needed > shared {
-            return Err(gpu.unsupported(format!(
-                "{needed} bytes of shared memory, of which it has {shared}"
-            )));
-        }
+        gpu.at_most("bytes of shared memory", shared, needed.into())?;
         let region = Region::new(band.width() as u32, band.height() as u32)
             .ok_or_else(|| gpu.unsupported("a distance over so many pixels at once"))?;
-        let most = gpu.report().cubes.min(65_535);
         let across = region
             .width
             .div_ceil(shape.width())
             .max((region.pitch / 4).div_ceil(ROW));
-        if across > most || region.down + 2 > most {
-            return Err(gpu.unsupported("a distance over so many columns or rows at once"));
-        }
+        gpu.grid(across, region.down + 2)?;
         Ok(Self {
             gpu,
             shape,

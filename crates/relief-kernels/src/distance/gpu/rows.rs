@@ -177,9 +177,11 @@ impl<'a> Steps<'a> {
     fn grid(&self, columns: u32, rows: u32) -> Result<(CubeCount, u32), DeviceError> {
         let across = columns.div_ceil(CUBE.0);
         let down = rows.div_ceil(CUBE.1).min(self.gpu.report().cubes.min(65_535));
-        if across > 65_535 {
-            return Err(self.gpu.unsupported("rows of 4 194 240 words or more"));
-        }
+        self.gpu.at_most(
+            "words of a row at once",
+            u64::from(65_535 * CUBE.0),
+            columns.into(),
+        )?;
         Ok((CubeCount::Static(across, down, 1), down * CUBE.1))
     }
 

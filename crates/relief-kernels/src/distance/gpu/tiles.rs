@@ -324,25 +324,16 @@ impl<'a> Steps<'a> {
     ) -> Result<Self, DeviceError> {
         crate::fused::check_output(gpu, profile.depth, band, output, pitch)?;
         let radius = profile.radius;
-        if radius > MAX_RADIUS {
-            return Err(gpu.unsupported(format!("tiles of a radius of {radius}, more than {MAX_RADIUS}")));
-        }
+        gpu.at_most("pixels of a radius by tiles", MAX_RADIUS, radius.into())?;
         let shared = gpu.report().shared_memory;
         let ballots = gpu.report().plane == (32, 32);
         let shape = Shape::new(policy, radius, profile.depth, shared, ballots);
         let needed = shape.shared_bytes();
-        if needed > shared {
-            return Err(gpu.unsupported(format!(
-                "{needed} bytes of shared memory, of which it has {shared}"
-            )));
-        }
+        gpu.at_most("bytes of shared memory", shared, needed.into())?;
         let region = Region::new(band.width() as u32, band.height() as u32, shape)
             .ok_or_else(|| gpu.unsupported("a distance over so many pixels at once"))?;
-        let most = gpu.report().cubes.min(65_535);
-        let down = region.blocks + 2 * shape.reach;
-        if region.tiles.0 > most || (region.span * 2).div_ceil(ROW) > most || down > most {
-            return Err(gpu.unsupported("a distance over so many columns or rows at once"));
-        }
+        let across = region.tiles.0.max((region.span * 2).div_ceil(ROW));
+        gpu.grid(across, region.blocks + 2 * shape.reach)?;
         Ok(Self {
             gpu,
             region,
