@@ -495,13 +495,20 @@ impl Gpu {
         })
     }
 
-    /// So many words rounded up to whole vectors of four, where kernels can count them: those past the end as well, up to a
-    /// cube for each row of the grid.
+    /// So many words rounded up to whole vectors of four, where each of these buffers holds as many and kernels can count them:
+    /// those past the end as well, up to a cube for each row of the grid.
     ///
     /// # Errors
-    /// [`DeviceError::Limit`].
-    pub fn count_words(&self, words: u64) -> Result<u32, DeviceError> {
+    /// [`DeviceError::Short`] and [`DeviceError::Limit`].
+    pub fn count_words(&self, words: u64, buffers: &[(&'static str, &Buffer)]) -> Result<u32, DeviceError> {
         const MOST: u64 = 0xF000_0000 - 4;
+        for (what, buffer) in buffers {
+            self.holds(
+                what,
+                buffer,
+                words.checked_next_multiple_of(4).unwrap_or(u64::MAX),
+            )?;
+        }
         self.at_most("words at once", MOST, words)?;
         // It fits, as the limit is a multiple of four.
         Ok(words.next_multiple_of(4) as u32)

@@ -196,10 +196,7 @@ fn vectors(
     words: usize,
     buffers: &[(&'static str, &Buffer)],
 ) -> Result<u32, DeviceError> {
-    let padded = gpu.count_words(words as u64)?;
-    for (what, buffer) in buffers {
-        gpu.holds(what, buffer, padded.into())?;
-    }
+    let padded = gpu.count_words(words as u64, buffers)?;
     gpu.check_layout(&SPACE, tuning)?;
     Ok(padded / tuning.vector)
 }

@@ -69,11 +69,9 @@ pub fn map_with(
     words: usize,
 ) -> Result<(), DeviceError> {
     gpu.check_layout(&SPACE, tuning)?;
-    let padded = gpu.count_words(words as u64)?;
+    let padded = gpu.count_words(words as u64, &[("the source", source), ("the result", out)])?;
     let entries = if depth == Depth::Eight { 64 } else { 32_768 };
     gpu.holds("the table", table, entries)?;
-    gpu.holds("the source", source, padded.into())?;
-    gpu.holds("the result", out, padded.into())?;
     if padded == 0 {
         return Ok(());
     }

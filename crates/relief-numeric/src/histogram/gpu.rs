@@ -285,8 +285,7 @@ fn add(
     }
     let words = len.saturating_mul(u64::from(bits)).div_ceil(128) * 4;
     // What has more is counted in pieces.
-    gpu.count_words(words)?;
-    gpu.holds("the samples", buffer, words)?;
+    gpu.count_words(words, &[("the samples", buffer)])?;
     gpu.holds("the counts", counts, count_words(bits) as u64)?;
     gpu.holds("scratch memory", scratch, scratch_words(bits, len))?;
     let part_samples = PART * 8 / u64::from(bits);

@@ -101,7 +101,7 @@ fn map(
 ) -> Result<(), DeviceError> {
     gpu.check_layout(&SPACE, tuning)?;
     let buffers = [("a term", inputs[0]), ("a term", inputs[1]), ("the result", out)];
-    let words = words(gpu, count, &buffers)?;
+    let words = gpu.count_words(count as u64, &buffers)?;
     let vectors = words / tuning.vector;
     if vectors == 0 {
         return Ok(());
@@ -115,15 +115,6 @@ fn map(
     gpu.launch("map", &(which, tuning), &memory, || {
         on_client!(gpu, client => map_on(client, tuning, which, inputs, factor, out, vectors, grid.clone()))
     })
-}
-
-/// `count` rounded up to a multiple of 4, where every buffer holds as many words.
-fn words(gpu: &Gpu, count: usize, buffers: &[(&'static str, &Buffer)]) -> Result<u32, DeviceError> {
-    let padded = gpu.count_words(count as u64)?;
-    for (what, buffer) in buffers {
-        gpu.holds(what, buffer, padded.into())?;
-    }
-    Ok(padded)
 }
 
 #[allow(unsafe_code, clippy::too_many_arguments)]
@@ -223,8 +214,11 @@ pub fn gray_with(
     count: usize,
 ) -> Result<(), DeviceError> {
     gpu.check_layout(&GRAY_SPACE, tuning)?;
-    words(gpu, count.saturating_mul(3).div_ceil(4), &[("the colours", rgb)])?;
-    let vectors = words(gpu, count.div_ceil(4), &[("the grays", out)])? / 4;
+    gpu.count_words(
+        (count.saturating_mul(3).div_ceil(4)) as u64,
+        &[("the colours", rgb)],
+    )?;
+    let vectors = gpu.count_words(count.div_ceil(4) as u64, &[("the grays", out)])? / 4;
     if vectors == 0 {
         return Ok(());
     }

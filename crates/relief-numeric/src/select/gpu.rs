@@ -217,8 +217,7 @@ fn check(gpu: &Gpu, selection: &Selection<'_>) -> Result<(), DeviceError> {
     let words = |bits: u32| len.saturating_mul(u64::from(bits)).div_ceil(128) * 4;
     let holds = |buffer: &Buffer, bits, what: &'static str| {
         // Values of more words are selected in pieces.
-        gpu.count_words(words(bits))?;
-        gpu.holds(what, buffer, words(bits))
+        gpu.count_words(words(bits), &[(what, buffer)]).map(|_| ())
     };
     holds(buffer, bits, "elements")?;
     if let Wanted::Flagged(flags) = selection.wanted {
