@@ -251,14 +251,6 @@ impl Gpu {
         self.shared.account.set_budget(bytes);
     }
 
-    /// Whether kernels may use integers of 64 bits.
-    #[must_use]
-    pub fn wide_integers(&self) -> bool {
-        on_client!(self, client => {
-            client.properties().supports_type(cubecl::ir::ElemType::UInt(cubecl::ir::UIntKind::U64))
-        })
-    }
-
     /// A buffer of `words` words whose content is undefined.
     ///
     /// # Errors

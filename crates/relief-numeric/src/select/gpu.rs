@@ -21,7 +21,6 @@ use relief_kernels::policy::{self, Space, Tuning};
 
 mod kernel;
 pub mod pieces;
-pub mod runs;
 mod sequences;
 
 /// What is selected from.
