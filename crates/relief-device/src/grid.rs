@@ -30,7 +30,7 @@ pub fn line(gpu: &Gpu, count: u32, units: u32) -> (CubeCount, CubeDim) {
 
 /// Launches one kernel by [`Gpu::launch`]: `launch!(gpu, name, shape, memory, grid, unsafe kernel<kinds>(arguments))`.
 ///
-/// `grid` is how many cubes and how large, as of [`cover`] and [`line`]. `kernel` is a function with `#[cube(launch_unchecked)]`,
+/// `grid` is how many cubes and how large, as of [`cover`] and [`line()`]. `kernel` is a function with `#[cube(launch_unchecked)]`,
 /// and `arguments` are those after the cubes. Kinds of numbers, if there are any, end with `_`, the runtime.
 ///
 /// # Safety
