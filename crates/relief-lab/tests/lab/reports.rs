@@ -1,6 +1,6 @@
 //! What is written can be read: by our own reader, and by those of others.
 
-use relief_lab::family::{Family, Operation};
+use relief_lab::family::Operation;
 use relief_lab::statistics::Summary;
 use relief_lab::{
     Again, Bound, Ceilings, Conditions, Header, Point, Record, Row, Shares, Span, Timeline, Transfer,
@@ -633,7 +633,7 @@ fn every_page_of_the_documentation_is_that_of_its_records() {
 
 /// Marks of a variant that is called otherwise by now would be shown nowhere.
 #[cfg(feature = "gpu")]
-fn every_mark_is_of_a_variant(rungs: &report::Rungs, families: &[Family]) {
+fn every_mark_is_of_a_variant(rungs: &report::Rungs, families: &[relief_lab::family::Family]) {
     for rung in rungs.all() {
         for name in &rung.names {
             let known = families.iter().flat_map(|family| &family.ladders).any(|ladder| {
@@ -657,7 +657,11 @@ fn every_mark_is_of_a_variant(rungs: &report::Rungs, families: &[Family]) {
 
 /// What a page has in its tables.
 #[cfg(feature = "gpu")]
-fn every_variant_has_lines_or_says_why_not(records: &[Record], rungs: &report::Rungs, families: &[Family]) {
+fn every_variant_has_lines_or_says_why_not(
+    records: &[Record],
+    rungs: &report::Rungs,
+    families: &[relief_lab::family::Family],
+) {
     let mut without: Vec<String> = Vec::new();
     for record in records {
         let gpu = record.header.device != "cpu";
