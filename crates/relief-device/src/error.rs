@@ -86,6 +86,18 @@ pub enum DeviceError {
         /// What the buffer is for.
         what: &'static str,
     },
+    /// More of something than the device or a kernel takes.
+    #[error("device {device} takes at most {limit} {what}, not {asked}")]
+    Limit {
+        /// The device.
+        device: DeviceId,
+        /// What there is a limit of, with its unit: "pixels of a side at once".
+        what: &'static str,
+        /// The most that is possible.
+        limit: u64,
+        /// What was asked for.
+        asked: u64,
+    },
     /// What was asked for cannot be computed by device kernels.
     #[error("device {device} cannot compute this: {reason}")]
     Unsupported {

@@ -31,6 +31,7 @@ use cubecl::server::ServerError;
 
 use super::buffer::{Account, Buffer};
 use super::operand::{self, Operand};
+use super::policy::{Space, Tuning};
 use super::reading::Reading;
 use super::{DeviceError, DeviceId, DeviceReport};
 
@@ -248,14 +249,6 @@ impl Gpu {
     /// Limits the bytes of all buffers together; buffers that exist stay.
     pub fn set_budget(&self, bytes: u64) {
         self.shared.account.set_budget(bytes);
-    }
-
-    /// Whether kernels may use integers of 64 bits.
-    #[must_use]
-    pub fn wide_integers(&self) -> bool {
-        on_client!(self, client => {
-            client.properties().supports_type(cubecl::ir::ElemType::UInt(cubecl::ir::UIntKind::U64))
-        })
     }
 
     /// A buffer of `words` words whose content is undefined.
@@ -476,6 +469,62 @@ impl Gpu {
             needed,
             held,
         })
+    }
+    /// Whether no more is asked of something than there may be; `what` it is, with its unit, stands in the error.
+    ///
+    /// # Errors
+    /// [`DeviceError::Limit`].
+    pub fn at_most(&self, what: &'static str, limit: impl Into<u64>, asked: u64) -> Result<(), DeviceError> {
+        let (device, limit) = (self.id(), limit.into());
+        if asked <= limit {
+            return Ok(());
+        }
+        Err(DeviceError::Limit {
+            device,
+            what,
+            limit,
+            asked,
+        })
+    }
+
+    /// So many words rounded up to whole vectors of four, where each of these buffers holds as many and kernels can count them:
+    /// those past the end as well, up to a cube for each row of the grid.
+    ///
+    /// # Errors
+    /// [`DeviceError::Short`] and [`DeviceError::Limit`].
+    pub fn count_words(&self, words: u64, buffers: &[(&'static str, &Buffer)]) -> Result<u32, DeviceError> {
+        const MOST: u64 = 0xF000_0000 - 4;
+        for (what, buffer) in buffers {
+            self.holds(
+                what,
+                buffer,
+                words.checked_next_multiple_of(4).unwrap_or(u64::MAX),
+            )?;
+        }
+        self.at_most("words at once", MOST, words)?;
+        // It fits, as the limit is a multiple of four.
+        Ok(words.next_multiple_of(4) as u32)
+    }
+
+    /// A grid of so many cubes across and down.
+    ///
+    /// # Errors
+    /// [`DeviceError::Limit`].
+    pub fn grid(&self, across: u32, down: u32) -> Result<CubeCount, DeviceError> {
+        let most = self.report().cubes.min(65_535);
+        self.at_most("cubes along a side of a grid", most, across.max(down).into())?;
+        Ok(CubeCount::Static(across, down, 1))
+    }
+
+    /// Refuses a layout that is none of a kernel's.
+    ///
+    /// # Errors
+    /// [`DeviceError::Unsupported`].
+    pub fn check_layout(&self, space: &Space, tuning: Tuning) -> Result<(), DeviceError> {
+        match space.contains(tuning) {
+            true => Ok(()),
+            false => Err(self.unsupported(format!("the layout {tuning}"))),
+        }
     }
 
     /// The error of what this device cannot compute.

@@ -15,6 +15,56 @@ pub fn cubes(gpu: &Gpu, count: u32) -> CubeCount {
     CubeCount::Static(count.div_ceil(rows).max(1), rows, 1)
 }
 
+/// How many cubes of which size cover `width` × `height` units by `cube`, units along either axis.
+#[must_use]
+pub fn cover((width, height): (u32, u32), cube: (u32, u32)) -> (CubeCount, CubeDim) {
+    let cubes = CubeCount::Static(width.div_ceil(cube.0), height.div_ceil(cube.1), 1);
+    (cubes, CubeDim::new_2d(cube.0, cube.1))
+}
+
+/// How many cubes of `units` units cover `count` units; see [`cubes()`].
+#[must_use]
+pub fn line(gpu: &Gpu, count: u32, units: u32) -> (CubeCount, CubeDim) {
+    (cubes(gpu, count.div_ceil(units)), CubeDim::new_1d(units))
+}
+
+/// Launches one kernel by [`Gpu::launch`]: `launch!(gpu, name, shape, memory, grid, unsafe kernel<kinds>(arguments))`.
+///
+/// `grid` is how many cubes and how large, as of [`cover`] and [`line()`]. `kernel` is a function with `#[cube(launch_unchecked)]`,
+/// and `arguments` are those after the cubes. Kinds of numbers, if there are any, end with `_`, the runtime.
+///
+/// # Safety
+/// Nothing checks where the kernel reads and writes: who writes `unsafe` says why each place lies in its buffer.
+#[macro_export]
+macro_rules! launch {
+    (
+        $gpu:expr, $name:expr, $shape:expr, $memory:expr, $grid:expr,
+        unsafe $($kernel:ident)::+ $(<$($kind:ty),+>)? ($($argument:expr),* $(,)?)
+    ) => {{
+        let grid = $grid;
+        $gpu.launch($name, $shape, $memory, || {
+            $crate::on_client!($gpu, client => $crate::start!(
+                client, grid.clone(), unsafe $($kernel)::+ $(<$($kind),+>)? ($($argument),*)
+            ))
+        })
+    }};
+}
+
+/// Starts one kernel within a [`Gpu::launch`] of several, or of one of several: `start!(client, grid, unsafe kernel<kinds>(arguments))`.
+///
+/// # Safety
+/// As of [`launch!`](crate::launch).
+#[macro_export]
+macro_rules! start {
+    (
+        $client:expr, $grid:expr, unsafe $($kernel:ident)::+ $(<$($kind:ty),+>)? ($($argument:expr),* $(,)?)
+    ) => {{
+        let (cubes, units) = $grid;
+        // SAFETY: whoever writes `unsafe` says why.
+        unsafe { $($kernel)::+::launch_unchecked $(::<$($kind),+>)? ($client, cubes, units, $($argument),*) }
+    }};
+}
+
 /// The number of a cube in a grid of [`cubes()`].
 ///
 /// `CUBE_POS` and `UNIT_POS` count along three axes. A unit that loads once and stores once spends so much of its time before the load that those

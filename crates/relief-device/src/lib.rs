@@ -37,7 +37,7 @@ pub use error::DeviceError;
 #[cfg(feature = "gpu")]
 pub use gpu::{Client, Gpu, Mark, persist_kernels};
 #[cfg(feature = "gpu")]
-pub use grid::{addresses, cube_number, cubes};
+pub use grid::{addresses, cover, cube_number, cubes, line};
 #[cfg(feature = "gpu")]
 pub use operand::Operand;
 pub use prepared::{policy_file, select_prepared};

@@ -2,7 +2,7 @@
 #![allow(unsafe_code)]
 
 use cubecl::prelude::*;
-use relief_kernels::device::{Buffer, DeviceError, Gpu, Operand, on_client};
+use relief_kernels::device::{Buffer, DeviceError, Gpu, Operand, on_client, start};
 
 /// Units of a cube, and cubes that step over the vectors together.
 const UNITS: u32 = 256;
@@ -30,24 +30,10 @@ fn launch_on<R: Runtime>(
     differing: &Buffer,
 ) {
     // SAFETY: places are compared with the number of vectors, which both buffers hold; two words are written.
-    unsafe {
-        clear::launch_unchecked::<R>(
-            client,
-            CubeCount::Static(1, 1, 1),
-            CubeDim::new_1d(2),
-            differing.array(1),
-        );
-        find::launch_unchecked::<R>(
-            client,
-            CubeCount::Static(CUBES.min(vectors.div_ceil(UNITS)).max(1), 1, 1),
-            CubeDim::new_1d(UNITS),
-            4,
-            a.array(4),
-            b.array(4),
-            differing.array(1),
-            vectors,
-        );
-    }
+    start!(client, (CubeCount::Static(1, 1, 1), CubeDim::new_1d(2)), unsafe clear(differing.array(1)));
+    start!(
+        client, (CubeCount::Static(CUBES.min(vectors.div_ceil(UNITS)).max(1), 1, 1), CubeDim::new_1d(UNITS)),
+        unsafe find(4, a.array(4), b.array(4), differing.array(1), vectors));
 }
 
 #[cube(launch_unchecked)]

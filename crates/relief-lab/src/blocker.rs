@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use cubecl::prelude::*;
-use relief_kernels::device::{Buffer, Gpu, Operand, cubes, on_client};
+use relief_kernels::device::{Buffer, Gpu, Operand, cubes, launch};
 
 use crate::family::Outcome;
 
@@ -32,17 +32,9 @@ impl<'a> Blocker<'a> {
         let rounds = u32::try_from(time.as_nanos() / ROUND.as_nanos()).unwrap_or(u32::MAX);
         let (gpu, output) = (self.gpu, &self.output);
         let grid = cubes(gpu, CUBES);
-        gpu.launch(
-            "blocker",
-            &(),
-            &[Operand::write("the output", output)],
-            || on_client!(gpu, client => {
-                // SAFETY: one word is written; the loop ends.
-                unsafe {
-                    hold::launch_unchecked(client, grid.clone(), CubeDim::new_1d(UNITS), output.array(1), rounds);
-                }
-            }),
-        )?;
+        // SAFETY: one word is written; the loop ends.
+        launch!(gpu, "blocker", &(), &[Operand::write("the output", output)], (grid, CubeDim::new_1d(UNITS)),
+            unsafe hold(output.array(1), rounds))?;
         Ok(())
     }
 }

@@ -16,7 +16,7 @@
 use cubecl::prelude::*;
 
 use crate::progress::{forward_progress, unless_promised};
-use relief_kernels::device::{Buffer, DeviceError, DeviceReport, Gpu, cubes};
+use relief_kernels::device::{Buffer, DeviceError, DeviceReport, Gpu, line, start};
 
 /// Statuses: 0 before anything was published.
 const OWN: u32 = 1;
@@ -97,18 +97,9 @@ impl Look {
 }
 
 /// Clears the first `words` words of a buffer.
-#[allow(unsafe_code)]
 pub(crate) fn zero<R: Runtime>(gpu: &Gpu, client: &ComputeClient<R>, buffer: &Buffer, words: u32) {
     // SAFETY: places are compared with `words`, and callers have made sure of as many.
-    unsafe {
-        zero_words::launch_unchecked::<R>(
-            client,
-            cubes(gpu, words.div_ceil(256)),
-            CubeDim::new_1d(256),
-            buffer.array(1),
-            words,
-        );
-    }
+    start!(client, line(gpu, words, 256), unsafe zero_words(buffer.array(1), words));
 }
 
 #[cube(launch_unchecked)]
@@ -313,21 +304,10 @@ mod tests {
         }
     }
 
-    #[allow(unsafe_code)]
     fn launch<R: Runtime>(client: &ComputeClient<R>, state: &Buffer, out: &Buffer, tile: u32, look: Look) {
         // SAFETY: the states have more words than the tile's number, and the result has one.
-        unsafe {
-            look_back_alone::launch_unchecked::<R>(
-                client,
-                CubeCount::Static(1, 1, 1),
-                CubeDim::new_1d(look.lanes),
-                state.array(1),
-                state.array(1),
-                out.array(1),
-                tile,
-                look,
-            );
-        }
+        start!(client, (CubeCount::Static(1, 1, 1), CubeDim::new_1d(look.lanes)), unsafe look_back_alone(
+            state.array(1), state.array(1), out.array(1), tile, look));
     }
 
     #[test]

@@ -28,7 +28,6 @@ use relief_numeric::pieces::Pieces;
 use relief_numeric::reduce::Operation;
 use relief_numeric::scan::Kind;
 use relief_numeric::select::gpu::pieces::{PiecesOutput, PiecesSelection, PiecesWanted};
-use relief_numeric::select::gpu::runs;
 use relief_numeric::select::gpu::{Elements, Output, Selection, Wanted};
 use relief_numeric::stencil::{Filter, GaussWeights};
 use relief_numeric::{
@@ -512,28 +511,6 @@ fn counting() -> Vec<Row> {
         .checked(0, 2)
         .checked(1, kept)
         .checked(2, N - kept),
-        row(
-            "runs",
-            vec![vec![0x0101_0101; N / 4]],
-            &[64, N, N / 4],
-            &[runs::encode_scratch_words(N as u32)],
-            |gpu, m| {
-                let rows = runs::Rows {
-                    buffer: &m.inputs[0],
-                    width: 64,
-                    len: m.size(N as u32),
-                };
-                let to = runs::Runs {
-                    count: &m.outputs[0],
-                    starts: &m.outputs[1],
-                    values: &m.outputs[2],
-                };
-                runs::encode(gpu, rows, to, &m.scratch[0])
-            },
-        )
-        .checked(0, 2)
-        .checked(1, N / 64)
-        .checked(2, N / 256),
         row(
             "selection of pieces",
             vec![words(45, N), words(46, N)],

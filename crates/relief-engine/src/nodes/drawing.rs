@@ -7,7 +7,7 @@ use relief_design::tree;
 use relief_kernels::coverage::{Index, Sampling, cpu};
 use relief_raster::{Rect, Sample, ViewMut};
 
-use super::indexed::{Held, Indexed};
+use super::hosted::{Held, Hosted};
 use crate::Error;
 use crate::node::{Periodic, Resources};
 
@@ -38,11 +38,11 @@ impl Outlines {
     }
 }
 
-impl Indexed for Outlines {
+impl Hosted for Outlines {
     type Design = Drawn;
     type Key = (usize, Antialias);
 
-    const COST: u64 = 8;
+    const IS_TALL: bool = true;
 
     fn new(drawn: &Drawn, node: &tree::Node, resources: &mut dyn Resources) -> Result<Self, Error> {
         let (number, ready) = resources.drawing(&drawn.drawing, node.place)?;
@@ -57,16 +57,20 @@ impl Indexed for Outlines {
         (self.number, self.antialias)
     }
 
+    fn cost(&self) -> u64 {
+        8
+    }
+
     fn within<S: Sample>(&self, rect: Rect) -> (u16, u16) {
         cpu::within::<S>(&self.ready.index, self.sampling(), rect)
     }
 
-    fn period(&self) -> Option<Periodic> {
+    fn period(&self, _: Rect) -> Option<Periodic> {
         self.ready.period
     }
 
-    fn scratch_words<S: Sample>(&self) -> usize {
-        cpu::scratch_words::<S>(&self.ready.index, self.sampling())
+    fn scratch_words<S: Sample>(&self, _: u64) -> u64 {
+        cpu::scratch_words::<S>(&self.ready.index, self.sampling()) as u64
     }
 
     fn compute<S: Sample>(&self, at: (i64, i64), out: ViewMut<'_, S>, scratch: &mut [u64]) -> Option<S> {

@@ -6,7 +6,7 @@ use relief_design::{kinds, tree};
 use relief_kernels::mesh::{Index, cpu};
 use relief_raster::{Rect, Sample, ViewMut};
 
-use super::indexed::{Held, Indexed};
+use super::hosted::{Held, Hosted};
 use crate::Error;
 use crate::node::Resources;
 
@@ -21,11 +21,11 @@ pub(crate) struct Triangles {
     index: Arc<Index>,
 }
 
-impl Indexed for Triangles {
+impl Hosted for Triangles {
     type Design = kinds::Mesh;
     type Key = (usize, i64);
 
-    const COST: u64 = 16;
+    const IS_TALL: bool = true;
 
     fn new(kind: &kinds::Mesh, node: &tree::Node, resources: &mut dyn Resources) -> Result<Self, Error> {
         let (number, index) = resources.mesh(&kind.solid, node.place)?;
@@ -38,6 +38,10 @@ impl Indexed for Triangles {
 
     fn key(&self) -> Self::Key {
         (self.number, self.down)
+    }
+
+    fn cost(&self) -> u64 {
+        16
     }
 
     fn within<S: Sample>(&self, rect: Rect) -> (u16, u16) {

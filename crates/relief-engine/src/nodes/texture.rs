@@ -5,13 +5,15 @@ use relief_design::tree;
 use relief_kernels::texture::{Cells, cpu};
 use relief_raster::{Period, Rect, Sample, ViewMut};
 
+use super::hosted::{Held, Hosted};
 use crate::Error;
-#[cfg(feature = "gpu")]
-use crate::node::device::Lowering;
-use crate::node::{Filled, Inputs, Link, Node, Periodic, Request, Resources, Tile};
+use crate::node::{Periodic, Resources};
 
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Perlin {
+pub(crate) type Perlin = Held<Noise>;
+pub(crate) type Worley = Held<Points>;
+
+#[derive(Clone, Debug)]
+pub(crate) struct Noise {
     seed: u64,
     cells: [Cells; 2],
     octaves: u32,
@@ -19,8 +21,8 @@ pub(crate) struct Perlin {
     periods: [Option<u64>; 2],
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Worley {
+#[derive(Clone, Debug)]
+pub(crate) struct Points {
     seed: u64,
     cells: [Cells; 2],
     of: cpu::Feature,
@@ -51,46 +53,11 @@ fn periodic([across, down]: [Option<u64>; 2], own: Rect) -> Option<Periodic> {
     })
 }
 
-impl Node for Perlin {
-    fn period(&self, own: Rect, _: &[Link], _: &[Option<Periodic>]) -> Option<Periodic> {
-        periodic(self.periods, own)
-    }
-
-    fn scratch(&self, _: &[Link], request: &Request, _: u64) -> u64 {
-        cpu::perlin_words(request.width)
-    }
-
-    fn cost(&self) -> u64 {
-        15 * u64::from(self.octaves)
-    }
-
-    #[cfg(feature = "gpu")]
-    fn lowering(&self) -> Lowering {
-        Lowering::Host
-    }
-}
-
-impl Node for Worley {
-    fn period(&self, own: Rect, _: &[Link], _: &[Option<Periodic>]) -> Option<Periodic> {
-        periodic(self.periods, own)
-    }
-
-    fn scratch(&self, _: &[Link], request: &Request, _: u64) -> u64 {
-        cpu::worley_words(request.width)
-    }
-
-    fn cost(&self) -> u64 {
-        60
-    }
-
-    #[cfg(feature = "gpu")]
-    fn lowering(&self) -> Lowering {
-        Lowering::Host
-    }
-}
-
-impl Tile for Perlin {
+impl Hosted for Noise {
     type Design = kinds::Perlin;
+    type Key = (u64, [Cells; 2], u32, [Option<u64>; 2]);
+
+    const IS_TALL: bool = false;
 
     fn new(kind: &kinds::Perlin, _: &tree::Node, _: &mut dyn Resources) -> Result<Self, Error> {
         Ok(Self {
@@ -101,28 +68,33 @@ impl Tile for Perlin {
         })
     }
 
-    fn tile<S: Sample>(
-        &self,
-        _: &dyn Inputs<S>,
-        _: &[Link],
-        rect: Rect,
-        out: ViewMut<'_, S>,
-        scratch: &mut [u64],
-    ) -> Result<Filled<S>, Error> {
-        cpu::perlin(
-            self.seed,
-            &self.cells,
-            self.octaves,
-            (rect.x(), rect.y()),
-            out,
-            scratch,
-        );
-        Ok(Filled::Written)
+    fn key(&self) -> Self::Key {
+        (self.seed, self.cells, self.octaves, self.periods)
+    }
+
+    fn cost(&self) -> u64 {
+        15 * u64::from(self.octaves)
+    }
+
+    fn period(&self, own: Rect) -> Option<Periodic> {
+        periodic(self.periods, own)
+    }
+
+    fn scratch_words<S: Sample>(&self, width: u64) -> u64 {
+        cpu::perlin_words(width)
+    }
+
+    fn compute<S: Sample>(&self, at: (i64, i64), out: ViewMut<'_, S>, scratch: &mut [u64]) -> Option<S> {
+        cpu::perlin(self.seed, &self.cells, self.octaves, at, out, scratch);
+        None
     }
 }
 
-impl Tile for Worley {
+impl Hosted for Points {
     type Design = kinds::Worley;
+    type Key = (u64, [Cells; 2], cpu::Feature, [Option<u64>; 2]);
+
+    const IS_TALL: bool = false;
 
     fn new(kind: &kinds::Worley, _: &tree::Node, _: &mut dyn Resources) -> Result<Self, Error> {
         Ok(Self {
@@ -138,22 +110,24 @@ impl Tile for Worley {
         })
     }
 
-    fn tile<S: Sample>(
-        &self,
-        _: &dyn Inputs<S>,
-        _: &[Link],
-        rect: Rect,
-        out: ViewMut<'_, S>,
-        scratch: &mut [u64],
-    ) -> Result<Filled<S>, Error> {
-        cpu::worley(
-            self.seed,
-            &self.cells,
-            self.of,
-            (rect.x(), rect.y()),
-            out,
-            scratch,
-        );
-        Ok(Filled::Written)
+    fn key(&self) -> Self::Key {
+        (self.seed, self.cells, self.of, self.periods)
+    }
+
+    fn cost(&self) -> u64 {
+        60
+    }
+
+    fn period(&self, own: Rect) -> Option<Periodic> {
+        periodic(self.periods, own)
+    }
+
+    fn scratch_words<S: Sample>(&self, width: u64) -> u64 {
+        cpu::worley_words(width)
+    }
+
+    fn compute<S: Sample>(&self, at: (i64, i64), out: ViewMut<'_, S>, scratch: &mut [u64]) -> Option<S> {
+        cpu::worley(self.seed, &self.cells, self.of, at, out, scratch);
+        None
     }
 }

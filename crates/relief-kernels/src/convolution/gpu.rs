@@ -6,7 +6,7 @@
 use cubecl::prelude::*;
 
 use super::{MAX_DIVISOR, Mask};
-use crate::device::{Buffer, DeviceError, Gpu, Operand, on_client};
+use crate::device::{Buffer, DeviceError, Gpu, Operand, cover, launch};
 use crate::filter::{Block, Target};
 use crate::fused::packed::{funnel, ones};
 use crate::fused::shape::per_word;
@@ -73,45 +73,19 @@ impl Taps {
 ///
 /// # Errors
 /// Where the device fails.
-#[allow(unsafe_code)]
 pub(crate) fn filter(gpu: &Gpu, block: &Block, taps: &Taps, target: &Target<'_>) -> Result<(), DeviceError> {
-    gpu.launch(
-        "convolution",
-        &block.bits,
-        &[
-            block.operand(),
-            Operand::read("weights", &taps.words),
-            target.operand(),
-        ],
-        || {
-            on_client!(gpu, client => {
-                let (x, y) = (target.words.div_ceil(CUBE.0), target.rows.div_ceil(CUBE.1));
-                // SAFETY: words and rows of the target are compared with those it has; weights lie within the margins of the block, whose rows have a word
-                // more; there are as many weights as are said.
-                unsafe {
-                    sums::launch_unchecked(
-                        client,
-                        CubeCount::Static(x, y, 1),
-                        CubeDim::new_2d(CUBE.0, CUBE.1),
-                        block.samples.array(1),
-                        taps.words.array(1),
-                        target.output.array(1),
-                        block.pitch,
-                        target.words,
-                        target.rows,
-                        target.offset,
-                        target.pitch,
-                        taps.above,
-                        taps.all,
-                        taps.divisor,
-                        // An offset is at least −65 535.
-                        BIAS.wrapping_add_signed(taps.offset),
-                        block.bits,
-                    );
-                }
-            })
-        },
-    )
+    // SAFETY: words and rows of the target are compared with those it has; weights lie within the margins of the block, whose rows have a word
+    // more; there are as many weights as are said.
+    launch!(
+        gpu, "convolution", &block.bits,
+        &[block.operand(), Operand::read("weights", &taps.words), target.operand()],
+        cover((target.words, target.rows), CUBE),
+        unsafe sums(
+            block.samples.array(1), taps.words.array(1), target.output.array(1), block.pitch, target.words,
+            target.rows, target.offset, target.pitch, taps.above, taps.all, taps.divisor,
+            // An offset is at least −65 535.
+            BIAS.wrapping_add_signed(taps.offset),
+            block.bits))
 }
 
 #[cube(launch_unchecked)]

@@ -122,6 +122,7 @@ mod x86 {
 
     #[target_feature(enable = "avx512f")]
     pub(super) fn stream_avx512(from: &[u8], to: &mut [u8], ahead: &[u8]) {
+        // rung: copy on cpu: non-temporal
         let (from, to) = aligned(from, to, LINE);
         let each = ahead.len().div_ceil(from.len().max(1)).min(ASKED);
         let mut ahead = ahead.chunks(LINE);
@@ -130,6 +131,7 @@ mod x86 {
             // SAFETY: both chunks have 64 bytes, and `aligned` has aligned the target.
             unsafe { _mm512_stream_si512(to.as_mut_ptr().cast(), _mm512_loadu_si512(from.as_ptr().cast())) };
         }
+        // end
     }
 
     #[target_feature(enable = "avx2")]

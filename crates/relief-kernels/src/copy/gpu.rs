@@ -8,7 +8,7 @@
 
 use cubecl::prelude::*;
 
-use crate::device::{Buffer, DeviceError, Gpu, Operand, cube_number, cubes, on_client};
+use crate::device::{Buffer, DeviceError, Gpu, Operand, cube_number, cubes, launch, on_client, start};
 use crate::policy::{self, Space, Tuning};
 
 /// The layouts of [`copy_with`].
@@ -66,12 +66,10 @@ pub fn copy_with(
         return Ok(());
     }
     let grid = cubes(gpu, count.div_ceil(tuning.units * tuning.items));
-    gpu.launch(
-        "copy",
-        &tuning,
-        &operands(from, to),
-        || on_client!(gpu, client => copy_on(client, tuning, from, to, count, grid.clone())),
-    )
+    let vector = tuning.vector as usize;
+    // SAFETY: places are compared with `count`, and both buffers hold as many vectors.
+    launch!(gpu, "copy", &tuning, &operands(from, to), (grid, CubeDim::new_1d(tuning.units)),
+        unsafe copy_vectors(vector, from.array(vector), to.array(vector), count, tuning.units, tuning.items))
 }
 
 /// A buffer may be copied onto itself.
@@ -121,7 +119,6 @@ pub fn copy_sequences(
     )
 }
 
-#[allow(unsafe_code)]
 fn sequences_on<R: Runtime>(
     client: &ComputeClient<R>,
     (vector, lanes): (u32, u32),
@@ -133,19 +130,8 @@ fn sequences_on<R: Runtime>(
 ) {
     let width = vector as usize;
     // SAFETY: places are compared with `count`, and both buffers hold as many vectors.
-    unsafe {
-        copy_each::launch_unchecked::<R>(
-            client,
-            grid,
-            CubeDim::new_1d(SEQUENCES_UNITS),
-            width,
-            from.array(width),
-            to.array(width),
-            count,
-            each,
-            lanes,
-        );
-    }
+    start!(client, (grid, CubeDim::new_1d(SEQUENCES_UNITS)), unsafe copy_each(
+        width, from.array(width), to.array(width), count, each, lanes));
 }
 
 /// A plane copies `each` vectors, as many at once as it has lanes.
@@ -195,12 +181,12 @@ pub fn fill_with(
         return Ok(());
     }
     let grid = cubes(gpu, count.div_ceil(tuning.units * tuning.items));
-    gpu.launch(
-        "fill",
-        &tuning,
-        &[Operand::write("what is filled", to)],
-        || on_client!(gpu, client => fill_on(client, tuning, to, value, count, grid.clone())),
-    )
+    // SAFETY: places are compared with `count`, and the buffer holds as many vectors.
+    launch!(
+        gpu, "fill", &tuning, &[Operand::write("what is filled", to)], (grid, CubeDim::new_1d(tuning.units)),
+        unsafe fill_vectors(
+            tuning.vector as usize, to.array(tuning.vector as usize), value, count, tuning.units,
+            tuning.items))
 }
 
 /// How many vectors hold `words` words, checked against the buffers and the layout.
@@ -210,45 +196,9 @@ fn vectors(
     words: usize,
     buffers: &[(&'static str, &Buffer)],
 ) -> Result<u32, DeviceError> {
-    // No buffer holds so many words that rounding them up overflows.
-    let padded = words.checked_next_multiple_of(4).unwrap_or(usize::MAX);
-    for (what, buffer) in buffers {
-        gpu.holds(what, buffer, padded as u64)?;
-    }
-    if !SPACE.contains(tuning) {
-        return Err(gpu.unsupported(format!("the layout {tuning}")));
-    }
-    // Places past the end are counted too, up to a cube for each row of the grid.
-    match u32::try_from(padded) {
-        Ok(padded) if padded < 0xF000_0000 => Ok(padded / tuning.vector),
-        _ => Err(gpu.unsupported(format!("{words} words at once"))),
-    }
-}
-
-#[allow(unsafe_code)]
-fn copy_on<R: Runtime>(
-    client: &ComputeClient<R>,
-    tuning: Tuning,
-    from: &Buffer,
-    to: &Buffer,
-    count: u32,
-    grid: CubeCount,
-) {
-    let vector = tuning.vector as usize;
-    // SAFETY: places are compared with `count`, and both buffers hold as many vectors.
-    unsafe {
-        copy_vectors::launch_unchecked::<R>(
-            client,
-            grid,
-            CubeDim::new_1d(tuning.units),
-            vector,
-            from.array(vector),
-            to.array(vector),
-            count,
-            tuning.units,
-            tuning.items,
-        );
-    }
+    let padded = gpu.count_words(words as u64, buffers)?;
+    gpu.check_layout(&SPACE, tuning)?;
+    Ok(padded / tuning.vector)
 }
 
 #[cube(launch_unchecked)]
@@ -261,6 +211,7 @@ fn copy_vectors<N: Size>(
 ) {
     let first = cube_number() * comptime!(units * items) + UNIT_POS_X;
     if first + comptime!(units * (items - 1)) < count {
+        // rung: copy on gpu: several quads
         let mut held = Array::<Vector<u32, N>>::new(comptime!(items as usize));
         #[unroll]
         for k in 0..comptime!(items as usize) {
@@ -270,37 +221,13 @@ fn copy_vectors<N: Size>(
         for k in 0..comptime!(items as usize) {
             to[first as usize + comptime!(k * units as usize)] = held[k];
         }
+        // end
     } else {
         let mut place = first;
         while place < count {
             to[place as usize] = from[place as usize];
             place += units;
         }
-    }
-}
-
-#[allow(unsafe_code)]
-fn fill_on<R: Runtime>(
-    client: &ComputeClient<R>,
-    tuning: Tuning,
-    to: &Buffer,
-    value: u32,
-    count: u32,
-    grid: CubeCount,
-) {
-    // SAFETY: places are compared with `count`, and the buffer holds as many vectors.
-    unsafe {
-        fill_vectors::launch_unchecked::<R>(
-            client,
-            grid,
-            CubeDim::new_1d(tuning.units),
-            tuning.vector as usize,
-            to.array(tuning.vector as usize),
-            value,
-            count,
-            tuning.units,
-            tuning.items,
-        );
     }
 }
 

@@ -11,7 +11,7 @@
 use cubecl::prelude::*;
 
 use super::Extreme;
-use crate::device::{Buffer, DeviceError, Gpu, Operand, on_client};
+use crate::device::{Buffer, DeviceError, Gpu, Operand, cover, launch};
 use crate::filter::{Block, Target};
 use crate::fold::Fold;
 use crate::fused::packed::{fold, funnel, samples_from};
@@ -73,7 +73,6 @@ const fn run(length: u32, most: u32) -> u32 {
 ///
 /// # Errors
 /// Where the device fails.
-#[allow(unsafe_code)]
 pub(crate) fn square(
     gpu: &Gpu,
     block: &Block,
@@ -84,67 +83,25 @@ pub(crate) fn square(
 ) -> Result<(), DeviceError> {
     let (bits, side) = (block.bits, 2 * radius + 1);
     let run = run(side, 16);
-    gpu.launch(
-        "extremes: down",
-        &(bits, extreme, run),
+    // SAFETY: words are compared with those of a row, rows of the block limited to those it has, and rows of results compared with those that
+    // there is memory for.
+    launch!(
+        gpu, "extremes: down", &(bits, extreme, run),
         &[block.operand(), Operand::write("extremes of columns", between)],
-        || {
-            on_client!(gpu, client => {
-                let (x, y) = (block.pitch.div_ceil(CUBE.0), target.rows.div_ceil(run).div_ceil(CUBE.1));
-                // SAFETY: words are compared with those of a row, rows of the block limited to those it has, and rows of results compared with those that
-                // there is memory for.
-                unsafe {
-                    down::launch_unchecked(
-                        client,
-                        CubeCount::Static(x, y, 1),
-                        CubeDim::new_2d(CUBE.0, CUBE.1),
-                        block.samples.array(1),
-                        between.array(1),
-                        block.pitch,
-                        target.rows,
-                        side,
-                        run,
-                        law(extreme),
-                        block.bits,
-                    );
-                }
-            })
-        },
-    )?;
+        cover((block.pitch, target.rows.div_ceil(run)), CUBE),
+        unsafe down(
+            block.samples.array(1), between.array(1), block.pitch, target.rows, side, run, law(extreme),
+            block.bits))?;
     let windows = Windows::new(side, bits);
-    gpu.launch(
-        "extremes: across",
-        &(bits, extreme, windows.short, windows.rest, windows.run),
-        &[Operand::read("extremes of columns", between), target.operand()],
-        || {
-            on_client!(gpu, client => {
-                let units = target.words.div_ceil(windows.run);
-                let (x, y) = (units.div_ceil(CUBE.0), target.rows.div_ceil(CUBE.1));
-                // SAFETY: words and rows of the target are compared with those it has. The last of a unit's results reads `count` + 1 words from its own on,
-                // and up to `run` − 1 more are computed that are not stored: rows of a block have as many words beyond the window of the last result.
-                unsafe {
-                    across::launch_unchecked(
-                        client,
-                        CubeCount::Static(x, y, 1),
-                        CubeDim::new_2d(CUBE.0, CUBE.1),
-                        between.array(1),
-                        target.output.array(1),
-                        block.pitch,
-                        target.words,
-                        target.rows,
-                        target.offset,
-                        target.pitch,
-                        windows.count,
-                        windows.short,
-                        windows.rest,
-                        windows.run,
-                        law(extreme),
-                        block.bits,
-                    );
-                }
-            })
-        },
-    )
+    let units = target.words.div_ceil(windows.run);
+    // SAFETY: words and rows of the target are compared with those it has. The last of a unit's results reads `count` + 1 words from its own on,
+    // and up to `run` − 1 more are computed that are not stored: rows of a block have as many words beyond the window of the last result.
+    launch!(
+        gpu, "extremes: across", &(bits, extreme, windows.short, windows.rest, windows.run),
+        &[Operand::read("extremes of columns", between), target.operand()], cover((units, target.rows), CUBE),
+        unsafe across(
+            between.array(1), target.output.array(1), block.pitch, target.words, target.rows, target.offset,
+            target.pitch, windows.count, windows.short, windows.rest, windows.run, law(extreme), block.bits))
 }
 
 /// The extremes of the discs around the pixels of `target`. `levels` are buffers of the size of the block's, one for each of [`levels`], of which
@@ -152,7 +109,6 @@ pub(crate) fn square(
 ///
 /// # Errors
 /// Where the device fails.
-#[allow(unsafe_code)]
 pub(crate) fn disc(
     gpu: &Gpu,
     block: &Block,
@@ -167,76 +123,24 @@ pub(crate) fn disc(
             (1 << level) / per_word(block.bits),
             (1 << level) % per_word(block.bits),
         );
-        gpu.launch(
-            "extremes: twice",
-            &(block.bits, extreme, samples),
-            &[
-                Operand::read("windows", from),
-                Operand::write("longer windows", to),
-            ],
-            || {
-                on_client!(gpu, client => {
-                    let (x, y) = (block.pitch.div_ceil(CUBE.0), block.rows.div_ceil(CUBE.1));
-                    // SAFETY: words and rows are compared with those of the block, whose size both have; what is read further on is limited to the row.
-                    unsafe {
-                        twice::launch_unchecked(
-                            client,
-                            CubeCount::Static(x, y, 1),
-                            CubeDim::new_2d(CUBE.0, CUBE.1),
-                            from.array(1),
-                            to.array(1),
-                            block.pitch,
-                            block.rows,
-                            words,
-                            samples,
-                            law(extreme),
-                            block.bits,
-                        );
-                    }
-                })
-            },
-        )?;
+        // SAFETY: words and rows are compared with those of the block, whose size both have; what is read further on is limited to the row.
+        launch!(
+            gpu, "extremes: twice", &(block.bits, extreme, samples),
+            &[Operand::read("windows", from), Operand::write("longer windows", to)],
+            cover((block.pitch, block.rows), CUBE),
+            unsafe twice(
+                from.array(1), to.array(1), block.pitch, block.rows, words, samples, law(extreme),
+                block.bits))?;
     }
     let size = levels.first().map_or(0, Buffer::words) as u32;
-    gpu.launch(
-        "extremes: disc",
-        &(block.bits, extreme),
-        &[Operand::read("windows", all), target.operand()],
-        || on_client!(gpu, client => disc_on(client, block, all, size, extreme, radius, target)),
-    )
-}
-
-#[allow(unsafe_code)]
-fn disc_on<R: Runtime>(
-    client: &ComputeClient<R>,
-    block: &Block,
-    all: &Buffer,
-    size: u32,
-    extreme: Extreme,
-    radius: u32,
-    target: &Target<'_>,
-) {
-    let (x, y) = (target.words.div_ceil(CUBE.0), target.rows.div_ceil(CUBE.1));
     // SAFETY: words and rows of the target are compared with those it has. A row of the disc reads a row of the block up to R further than a
     // result, and there is a level for every length up to 2R + 1.
-    unsafe {
-        chords::launch_unchecked::<R>(
-            client,
-            CubeCount::Static(x, y, 1),
-            CubeDim::new_2d(CUBE.0, CUBE.1),
-            all.array(1),
-            target.output.array(1),
-            size,
-            block.pitch,
-            target.words,
-            target.rows,
-            target.offset,
-            target.pitch,
-            radius,
-            law(extreme),
-            block.bits,
-        );
-    }
+    launch!(
+        gpu, "extremes: disc", &(block.bits, extreme), &[Operand::read("windows", all), target.operand()],
+        cover((target.words, target.rows), CUBE),
+        unsafe chords(
+            all.array(1), target.output.array(1), size, block.pitch, target.words, target.rows, target.offset,
+            target.pitch, radius, law(extreme), block.bits))
 }
 
 /// The extremes of `side` rows from each of `run` rows on, for a word of columns.

@@ -2,7 +2,7 @@
 
 use cubecl::prelude::*;
 
-use crate::device::{Buffer, DeviceError, Gpu, Operand, on_client};
+use crate::device::{Buffer, DeviceError, Gpu, Operand, cover, launch};
 use crate::edge::Edge;
 use crate::edge::gpu::{COLUMNS, LINES, PLANE, Places, numbers, place, sample_at, word_at};
 use crate::fused::Plane;
@@ -45,43 +45,18 @@ impl Block {
         down: Places,
         edge: Edge,
     ) -> Result<(), DeviceError> {
-        gpu.launch(
-            "filter: gather",
-            &(self.bits, edge),
+        // SAFETY: rows and words of the source are clamped to those of its plane, which `Plane` has checked to lie in its buffer; words and rows
+        // of the block are compared with those it has.
+        launch!(
+            gpu, "filter: gather", &(self.bits, edge),
             &[
                 Operand::read("the source", source.buffer()),
                 Operand::write("a block of samples", &self.samples),
             ],
-            || on_client!(gpu, client => self.gather_on(client, source, across, down, edge)),
-        )
-    }
-
-    #[allow(unsafe_code)]
-    fn gather_on<R: Runtime>(
-        &self,
-        client: &ComputeClient<R>,
-        source: &Plane,
-        across: Places,
-        down: Places,
-        edge: Edge,
-    ) {
-        let (x, y) = (self.pitch.div_ceil(CUBE.0), self.rows.div_ceil(CUBE.1));
-        // SAFETY: rows and words of the source are clamped to those of its plane, which `Plane` has checked to lie in its buffer; words and rows
-        // of the block are compared with those it has.
-        unsafe {
-            gather::launch_unchecked::<R>(
-                client,
-                CubeCount::Static(x, y, 1),
-                CubeDim::new_2d(CUBE.0, CUBE.1),
-                source.buffer().array(1),
-                numbers(source, across, down).into_iter().collect(),
-                self.samples.array(1),
-                self.pitch,
-                self.rows,
-                self.bits,
-                edge,
-            );
-        }
+            cover((self.pitch, self.rows), CUBE),
+            unsafe gather(
+                source.buffer().array(1), numbers(source, across, down).into_iter().collect(),
+                self.samples.array(1), self.pitch, self.rows, self.bits, edge))
     }
 }
 

@@ -264,14 +264,13 @@ pub fn render(
         band.width(),
         band.height(),
     ];
-    if sides.iter().any(|side| *side >= MOST_SIDE) || !filter.is_known() {
+    for side in sides {
+        gpu.at_most("pixels of a side at once", MOST_SIDE - 1, side)?;
+    }
+    if !filter.is_known() {
         return Err(gpu.unsupported(format!(
-            "a filter of radius {} of {} × {} samples at once, of a source of {} × {}",
-            filter.radius(),
-            band.width(),
-            band.height(),
-            source.width(),
-            source.height()
+            "a filter of radius {}, or by its offset",
+            filter.radius()
         )));
     }
     if let (Filter::Sharpen { .. }, Inner::Sharpen(weights, steps)) = (filter, &kept.0) {

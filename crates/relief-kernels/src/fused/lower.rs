@@ -103,11 +103,11 @@ impl<'a> Lowering<'a> {
                 to,
                 length,
             } => {
-                self.check_length("a ramp", *length)?;
+                self.gpu.at_most("pixels of a ramp", MAX_SIDE, *length)?;
                 self.ramp(*axis, *from, *to, *length, x, y)
             }
             Expression::Disc { diameter, value } => {
-                self.check_length("a disc", *diameter)?;
+                self.gpu.at_most("pixels of a disc", MAX_SIDE, *diameter)?;
                 self.disc(*diameter, *value, x, y)?
             }
             Expression::Noise { seed } => self.noise(*seed, x, y),
@@ -150,7 +150,8 @@ impl<'a> Lowering<'a> {
                 }
             }
             Expression::Mirrored { axis, side, source } => {
-                self.check_length("a mirrored raster", *side)?;
+                self.gpu
+                    .at_most("pixels of a side of a mirrored raster", MAX_SIDE, *side)?;
                 self.mirrored(*axis, side.cast_signed(), source, x, y, seen)?
             }
         })
@@ -219,15 +220,6 @@ impl<'a> Lowering<'a> {
             self.gpu
                 .unsupported(format!("a raster at {b} from {a}: coordinates reach to ±2^50"))
         })
-    }
-
-    fn check_length(&self, what: &str, length: u64) -> Result<(), DeviceError> {
-        if length > MAX_SIDE {
-            return Err(self
-                .gpu
-                .unsupported(format!("{what} of {length} pixels: at most 2^40 are possible")));
-        }
-        Ok(())
     }
 
     /// Kernels count samples of one depth: of another they would read beyond what there is.

@@ -3,7 +3,7 @@
 use cubecl::prelude::*;
 use relief_raster::{Depth, Rect};
 
-use crate::device::{Buffer, DeviceError, Gpu, Operand, on_client};
+use crate::device::{Buffer, DeviceError, Gpu, Operand, on_client, start};
 
 use super::cell::CellLayout;
 use super::expression::Expression;
@@ -165,20 +165,16 @@ pub(crate) fn check_output(
             output.words()
         )));
     }
-    if output.words() > 1 << 31 {
-        return Err(gpu.unsupported(format!(
-            "a band in an output of {} words; kernels count up to 2^31 words: give a part of it",
-            output.words()
-        )));
-    }
-    if band.width() >= 1 << 31 || band.height() >= 1 << 31 {
-        return Err(gpu.unsupported(format!(
-            "a band of {} × {} samples at once, where each side has to be less than 2^31",
-            band.width(),
-            band.height()
-        )));
-    }
-    Ok(())
+    gpu.at_most(
+        "words of the output, or of a part that is given",
+        1_u64 << 31,
+        output.words() as u64,
+    )?;
+    gpu.at_most(
+        "pixels of a side at once",
+        (1_u64 << 31) - 1,
+        band.width().max(band.height()),
+    )
 }
 
 /// The buffers that a kernel names whatever the expression: the output, the spans of discs and the numbers.
@@ -224,11 +220,11 @@ fn render_rows(
     }
     let buffers = lowering.words.len() + lowering.vectors.len() + OWN_BUFFERS;
     let most = gpu.report().bindings;
-    if buffers > most as usize {
-        return Err(gpu.unsupported(format!(
-            "a tree of {buffers} pictures, cells, tables and planes; one kernel names at most {most} buffers"
-        )));
-    }
+    gpu.at_most(
+        "pictures, cells, tables and planes of a tree",
+        most,
+        buffers as u64,
+    )?;
     let height = band.height().min(lowering.rows);
     let stepped = match shape {
         Shape::Cell {
@@ -279,9 +275,7 @@ fn render_rows(
         stepped,
         plan: &plan,
     };
-    if launch.columns > 65_535 {
-        return Err(gpu.unsupported("rows of 65 535 cubes or more"));
-    }
+    gpu.at_most("cubes of a row", 65_535_u32, launch.columns.into())?;
     let shape = (&plan, policy.interleaved, stepped, lowering.numbers.len());
     let read = |buffer| Operand::read("a plane, a cell or a table of the tree", buffer);
     let mut memory: Vec<_> = lowering.words.iter().chain(&lowering.vectors).map(read).collect();
@@ -317,70 +311,28 @@ struct Launch<'a> {
 }
 
 impl Launch<'_> {
-    #[allow(unsafe_code)]
     fn on<R: Runtime>(&self, client: &ComputeClient<R>) {
         let count = CubeCount::Static(self.columns, self.height.div_ceil(self.rows), 1);
         let dim = CubeDim::new_1d(self.plan.units);
         // SAFETY: every index is below the words of its buffer: rows of the output were checked against its size, columns and rows of
         // cells are remainders, rows of planes are clamped to the last and words of rows to the last word of a row, which
         // `Plane` has checked, and a `Table` has M + 1 entries. All of them have the depth of the raster, which lowering has checked.
-        unsafe {
-            let vector = |b: &Buffer| b.array(4);
-            let words: SequenceArg<R, Array<u32>> = self.words.iter().map(|words| words.array(1)).collect();
-            let numbers: SequenceArg<R, u32> = self.numbers.iter().copied().collect();
-            let spans = self.spans.array(1);
-            if let Some((at, slot)) = self.stepped {
-                rows_of_cell::launch_unchecked::<R>(
-                    client,
-                    count,
-                    dim,
-                    4,
-                    vector(&self.vectors[slot]),
-                    numbers,
-                    vector(self.output),
-                    self.pitch,
-                    self.height,
-                    self.rows,
-                    self.offset,
-                    at,
-                    self.plan.bits,
-                    self.plan.unroll,
-                );
-            } else if self.interleaved {
-                rows_of_words::launch_unchecked::<R>(
-                    client,
-                    count,
-                    dim,
-                    4,
-                    words,
-                    self.vectors.iter().map(vector).collect(),
-                    spans,
-                    numbers,
-                    self.output.array(1),
-                    self.pitch,
-                    self.height,
-                    self.rows,
-                    self.offset,
-                    self.plan.clone(),
-                );
-            } else {
-                rows_of_vectors::launch_unchecked::<R>(
-                    client,
-                    count,
-                    dim,
-                    4,
-                    words,
-                    self.vectors.iter().map(vector).collect(),
-                    spans,
-                    numbers,
-                    vector(self.output),
-                    self.pitch,
-                    self.height,
-                    self.rows,
-                    self.offset,
-                    self.plan.clone(),
-                );
-            }
+        let vector = |b: &Buffer| b.array(4);
+        let words: SequenceArg<R, Array<u32>> = self.words.iter().map(|words| words.array(1)).collect();
+        let numbers: SequenceArg<R, u32> = self.numbers.iter().copied().collect();
+        let spans = self.spans.array(1);
+        if let Some((at, slot)) = self.stepped {
+            start!(client, (count, dim), unsafe rows_of_cell(
+                4, vector(&self.vectors[slot]), numbers, vector(self.output), self.pitch, self.height,
+                self.rows, self.offset, at, self.plan.bits, self.plan.unroll));
+        } else if self.interleaved {
+            start!(client, (count, dim), unsafe rows_of_words(
+                4, words, self.vectors.iter().map(vector).collect(), spans, numbers, self.output.array(1),
+                self.pitch, self.height, self.rows, self.offset, self.plan.clone()));
+        } else {
+            start!(client, (count, dim), unsafe rows_of_vectors(
+                4, words, self.vectors.iter().map(vector).collect(), spans, numbers, vector(self.output),
+                self.pitch, self.height, self.rows, self.offset, self.plan.clone()));
         }
     }
 }

@@ -14,7 +14,7 @@ use cubecl::prelude::*;
 use relief_raster::Rect;
 
 use super::{Bell, MAX_RADIUS};
-use crate::device::{Buffer, DeviceError, Gpu, Operand, on_client};
+use crate::device::{Buffer, DeviceError, Gpu, Operand, cover, launch};
 use crate::edge::Edge;
 use crate::edge::gpu::{
     COLUMNS, LINES, MOST_SIDE, PLANE, Places, check_band, numbers, place, sample_at, word_at,
@@ -141,15 +141,10 @@ pub fn render(
     ];
     let radius = weights.radius;
     let row = vectors(band.width(), radius);
-    if sides.iter().any(|side| *side >= MOST_SIDE) || row.div_ceil(CUBE.0.into()) > 65_535 {
-        return Err(gpu.unsupported(format!(
-            "a mean of {} × {} samples at once, of a source of {} × {}",
-            band.width(),
-            band.height(),
-            source.width(),
-            source.height()
-        )));
+    for side in sides {
+        gpu.at_most("pixels of a side at once", MOST_SIDE - 1, side)?;
     }
+    gpu.at_most("cubes of a row", 65_535_u32, row.div_ceil(CUBE.0.into()))?;
     let rows = rows_of_part(row, band.height());
     // Both are below 2^31, see `scratch_words`.
     let words = (4 * row * rows) as usize;
@@ -170,118 +165,38 @@ pub fn render(
     let bits = source.depth().bits();
     let mut done = 0;
     while done < band.height() {
-        let part = Part {
-            source,
-            weights,
-            sums: &sums,
-            output,
-            columns,
-            lines,
-            vectors: row as u32,
-            quads: band.width().div_ceil(4) as u32,
-            rows: (band.height() - done).min(rows) as u32,
-            done: done as u32,
-            pitch,
-            bits,
-            edge,
-        };
-        gpu.launch(
-            "gauss: down",
-            &(bits, edge),
-            &[source_operand, weights_operand, sums_operand],
-            || on_client!(gpu, client => part.down_on(client)),
-        )?;
+        let vectors = row as u32;
+        let quads = band.width().div_ceil(4) as u32;
+        let rows = (band.height() - done).min(rows) as u32;
+        let numbers = numbers(source, columns, lines);
+        let blocks = rows.div_ceil(RUN);
+        // SAFETY: rows and words of the source are clamped to those of its plane, which `Plane` has checked to lie in its buffer; the weights
+        // have as many words as are read for 2R + 4 rows; rows of sums are compared with those that there is memory for.
+        launch!(
+            gpu, "gauss: down", &(bits, edge), &[source_operand, weights_operand, sums_operand],
+            cover((vectors, blocks), CUBE),
+            unsafe down(
+                4, source.buffer().array(1), weights.buffer.array(1), numbers.iter().copied().collect(),
+                sums.array(4), vectors, rows, done as u32, 2 * weights.radius + RUN,
+                bits, edge))?;
         let output_of = match done {
             0 => Operand::write,
             // The first rows were written before.
             _ => Operand::update,
         };
-        gpu.launch(
-            "gauss: across",
-            &bits,
-            &[
-                Operand::read("sums of columns", &sums),
-                weights_operand,
-                output_of("the output", output),
-            ],
-            || on_client!(gpu, client => part.across_on(client)),
-        )?;
-        done += u64::from(part.rows);
-    }
-    Ok(())
-}
-
-/// Some rows of a band.
-struct Part<'a> {
-    source: &'a Plane,
-    weights: &'a Weights,
-    sums: &'a Buffer,
-    output: &'a Buffer,
-    columns: Places,
-    lines: Places,
-    /// Vectors of a row of sums.
-    vectors: u32,
-    /// Runs of four results in a row.
-    quads: u32,
-    rows: u32,
-    /// Rows of the band before these.
-    done: u32,
-    pitch: u32,
-    bits: u32,
-    edge: Edge,
-}
-
-impl Part<'_> {
-    #[allow(unsafe_code)]
-    fn down_on<R: Runtime>(&self, client: &ComputeClient<R>) {
-        let source = self.source;
-        let numbers = numbers(source, self.columns, self.lines);
-        let blocks = self.rows.div_ceil(RUN);
-        // SAFETY: rows and words of the source are clamped to those of its plane, which `Plane` has checked to lie in its buffer; the weights
-        // have as many words as are read for 2R + 4 rows; rows of sums are compared with those that there is memory for.
-        unsafe {
-            down::launch_unchecked::<R>(
-                client,
-                CubeCount::Static(self.vectors.div_ceil(CUBE.0), blocks.div_ceil(CUBE.1), 1),
-                CubeDim::new_2d(CUBE.0, CUBE.1),
-                4,
-                source.buffer().array(1),
-                self.weights.buffer.array(1),
-                numbers.into_iter().collect(),
-                self.sums.array(4),
-                self.vectors,
-                self.rows,
-                self.done,
-                2 * self.weights.radius + RUN,
-                self.bits,
-                self.edge,
-            );
-        }
-    }
-
-    #[allow(unsafe_code)]
-    fn across_on<R: Runtime>(&self, client: &ComputeClient<R>) {
         // SAFETY: a row of sums has as many vectors as its last run of results reads, and the weights one more; runs of results lie in rows of
         // the output, which was checked to hold them.
-        unsafe {
-            across::launch_unchecked::<R>(
-                client,
-                CubeCount::Static(self.quads.div_ceil(CUBE.0), self.rows.div_ceil(CUBE.1), 1),
-                CubeDim::new_2d(CUBE.0, CUBE.1),
-                4,
-                self.sums.array(4),
-                self.weights.buffer.array(4),
-                self.output.array(1),
-                self.vectors,
-                self.quads,
-                self.rows,
-                self.done * self.pitch,
-                self.pitch,
-                steps(self.weights.radius),
-                self.bits,
-            );
-        }
+        launch!(
+            gpu, "gauss: across", &bits,
+            &[Operand::read("sums of columns", &sums), weights_operand, output_of("the output", output)],
+            cover((quads, rows), CUBE),
+            unsafe across(
+                4, sums.array(4), weights.buffer.array(4), output.array(1), vectors,
+                quads, rows, done as u32 * pitch, pitch, steps(weights.radius),
+                bits))?;
+        done += u64::from(rows);
     }
+    Ok(())
 }
 
 /// The weighted sums of four columns of four rows.

@@ -13,7 +13,7 @@ use cubecl::prelude::*;
 use relief_raster::{Depth, Period, Rect};
 
 use super::Blend;
-use crate::device::{Buffer, DeviceError, Gpu, Operand, on_client};
+use crate::device::{Buffer, DeviceError, Gpu, Operand, on_client, start};
 use crate::fold::Fold;
 use crate::fused::Plane;
 use crate::fused::packed::{coverage, fold, funnel, non_zero, ones, quotient, reciprocal, remainder, top};
@@ -194,7 +194,6 @@ fn launch(
     })
 }
 
-#[allow(unsafe_code)]
 fn launch_on<R: Runtime>(
     client: &ComputeClient<R>,
     plan: &Plan,
@@ -224,22 +223,11 @@ fn launch_on<R: Runtime>(
     ];
     // SAFETY: rows and columns of the output were checked against its size, words of the pattern are clamped to its
     // rows, which `Plane` has checked to lie in its buffer, and every loop ends after at most overlap + height / c + 1 steps.
-    unsafe {
-        rows_of_copies::launch_unchecked::<R>(
-            client,
-            CubeCount::Static(columns, height.div_ceil(rows), 1),
-            CubeDim::new_1d(plan.units),
-            4,
-            pattern.buffer().array(1),
-            list.into_iter().collect(),
-            output.array(4),
-            vectors,
-            height,
-            rows,
-            skipped,
-            *plan,
-        );
-    }
+    start!(
+        client, (CubeCount::Static(columns, height.div_ceil(rows), 1), CubeDim::new_1d(plan.units)),
+        unsafe rows_of_copies(
+            4, pattern.buffer().array(1), list.into_iter().collect(), output.array(4), vectors, height,
+            rows, skipped, *plan));
 }
 
 #[cube(launch_unchecked)]
@@ -311,6 +299,7 @@ fn blend<N: Size>(
     while dy < height {
         let mut count = u32::new(0);
         while dy < height && count < comptime!(plan.listed) {
+            // rung: lattice on gpu: direct
             if r < reach {
                 let slot = count * comptime!(plan.units) + UNIT_POS_X;
                 list[slot as usize] = r;
@@ -337,6 +326,7 @@ fn blend<N: Size>(
                 }
                 r = first;
             }
+            // end
         }
         let mut t = u32::new(0);
         while t < count {

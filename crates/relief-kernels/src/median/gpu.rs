@@ -6,7 +6,7 @@
 use cubecl::prelude::*;
 
 use super::Rank;
-use crate::device::{DeviceError, Gpu, on_client};
+use crate::device::{DeviceError, Gpu, cover, launch};
 use crate::filter::{Block, Target};
 use crate::fused::packed::{not_below, samples_from, spread, top};
 use crate::fused::shape::per_word;
@@ -18,39 +18,19 @@ const CUBE: (u32, u32) = (64, 4);
 ///
 /// # Errors
 /// Where the device fails.
-#[allow(unsafe_code)]
 pub(crate) fn filter(gpu: &Gpu, block: &Block, rank: Rank, target: &Target<'_>) -> Result<(), DeviceError> {
-    gpu.launch(
-        "median",
-        &block.bits,
-        &[block.operand(), target.operand()],
-        || {
-            on_client!(gpu, client => {
-                let (x, y) = (target.words.div_ceil(CUBE.0), target.rows.div_ceil(CUBE.1));
-                // At most 33, and 33².
-                let (side, rank) = (2 * rank.radius() as u32 + 1, rank.rank() as u32);
-                // SAFETY: words and rows of the target are compared with those it has; the block has 2R more rows, and in each words beyond its samples.
-                unsafe {
-                    ranks::launch_unchecked(
-                        client,
-                        CubeCount::Static(x, y, 1),
-                        CubeDim::new_2d(CUBE.0, CUBE.1),
-                        block.samples.array(1),
-                        target.output.array(1),
-                        block.pitch,
-                        target.words,
-                        target.rows,
-                        target.offset,
-                        target.pitch,
-                        side,
-                        // Fewer than k samples are less where at least so many are not.
-                        side * side + 1 - rank,
-                        block.bits,
-                    );
-                }
-            });
-        },
-    )
+    // At most 33, and 33².
+    let (side, rank) = (2 * rank.radius() as u32 + 1, rank.rank() as u32);
+    // SAFETY: words and rows of the target are compared with those it has; the block has 2R more rows, and in each words beyond its samples.
+    launch!(
+        gpu, "median", &block.bits, &[block.operand(), target.operand()],
+        cover((target.words, target.rows), CUBE),
+        unsafe ranks(
+            block.samples.array(1), target.output.array(1), block.pitch, target.words, target.rows,
+            target.offset, target.pitch, side,
+            // Fewer than k samples are less where at least so many are not.
+            side * side + 1 - rank,
+            block.bits))
 }
 
 #[cube(launch_unchecked)]

@@ -11,7 +11,7 @@
 
 use cubecl::prelude::*;
 
-use crate::device::{Buffer, DeviceError, DeviceReport, Gpu, Operand, on_client};
+use crate::device::{Buffer, DeviceError, DeviceReport, Gpu, Operand, launch};
 use crate::policy::{self, Space, Tuning};
 
 /// The layouts of [`expand_with`]: [`Tuning::items`] is in how many copies a unit stores its vector.
@@ -142,9 +142,7 @@ pub fn expand_with(
     let lines = u64::from(rows) * u64::from(parts);
     let across = vectors.div_ceil(tuning.units);
     let layers = lines.div_ceil(MOST);
-    if layers > MOST || u64::from(across) > MOST {
-        return Err(gpu.unsupported(format!("{across} × {lines} cubes")));
-    }
+    gpu.at_most("cubes along a side of a grid", MOST, layers.max(across.into()))?;
     let order = match u64::from(rows.max(parts)) {
         // Each cube costs, so that short rows share one.
         0..=MOST => Order::Rows((256 / tuning.units).max(1)),
@@ -171,24 +169,18 @@ pub fn expand_with(
         whole,
         software: gpu.report().software,
     };
-    let launch = Launch {
-        shape,
-        grid: (across, down, deep),
-        cell,
-        origin: (x, (y % u64::from(cell.height)) as u32),
-        to,
-        vectors,
-        rows,
-    };
-    gpu.launch(
-        "repeat",
-        &launch.shape,
-        &[
-            Operand::read("the cell", cell.buffer),
-            Operand::write("the raster", to.buffer),
-        ],
-        || on_client!(gpu, client => launch.on(client)),
-    )
+    let origin = (x, (y % u64::from(cell.height)) as u32);
+    let width = if shape.whole { 4 } else { 1 };
+    // SAFETY: columns and rows of the cell are taken modulo its sides, and its buffer holds all of its samples; rows of
+    // the raster are compared with its height, columns with its vectors, and its buffer holds as many.
+    launch!(
+        gpu, "repeat", &shape,
+        &[Operand::read("the cell", cell.buffer), Operand::write("the raster", to.buffer)],
+        (CubeCount::Static(across, down, deep), CubeDim::new_2d(shape.tuning.units, shape.order.rows_of_cube())),
+        unsafe store_copies(
+            width, 4, cell.buffer.array(width), to.buffer.array(4), cell.width, cell.height, cell.pitch,
+            origin.0, origin.1, to.height, to.pitch / 4, vectors, rows,
+            shape))
 }
 
 /// The same cell and column of it as the widest samples that its rows are whole in: a vector is put together
@@ -274,48 +266,6 @@ impl Order {
     }
 }
 
-struct Launch<'a> {
-    shape: Shape,
-    grid: (u32, u32, u32),
-    cell: Cell<'a>,
-    origin: (u32, u32),
-    to: Raster<'a>,
-    vectors: u32,
-    rows: u32,
-}
-
-impl Launch<'_> {
-    #[allow(unsafe_code)]
-    fn on<R: Runtime>(&self, client: &ComputeClient<R>) {
-        let (across, down, deep) = self.grid;
-        let (cell, to) = (self.cell, self.to);
-        let width = if self.shape.whole { 4 } else { 1 };
-        // SAFETY: columns and rows of the cell are taken modulo its sides, and its buffer holds all of its samples; rows of
-        // the raster are compared with its height, columns with its vectors, and its buffer holds as many.
-        unsafe {
-            store_copies::launch_unchecked::<R>(
-                client,
-                CubeCount::Static(across, down, deep),
-                CubeDim::new_2d(self.shape.tuning.units, self.shape.order.rows_of_cube()),
-                width,
-                4,
-                cell.buffer.array(width),
-                to.buffer.array(4),
-                cell.width,
-                cell.height,
-                cell.pitch,
-                self.origin.0,
-                self.origin.1,
-                to.height,
-                to.pitch / 4,
-                self.vectors,
-                self.rows,
-                self.shape,
-            );
-        }
-    }
-}
-
 #[cube(launch_unchecked)]
 fn store_copies<M: Size, N: Size>(
     cell: &Array<Vector<u32, M>>,
@@ -362,6 +312,7 @@ fn store_copies<M: Size, N: Size>(
         };
         // Copies are the cell's height apart, which is `rows` where there is a second one.
         if comptime!(shape.software) {
+            // rung: repeat on gpu: copies
             let (apart, end) = (held(rows), held(height));
             let stride = held(rows * pitch);
             let mut place = j * pitch + vector;
@@ -374,6 +325,7 @@ fn store_copies<M: Size, N: Size>(
                     to[place as usize] = value;
                 }
             }
+            // end
         } else {
             to[(j * pitch + vector) as usize] = value;
             #[unroll]

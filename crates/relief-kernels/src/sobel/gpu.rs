@@ -6,7 +6,7 @@
 use cubecl::prelude::*;
 
 use super::Component;
-use crate::device::{DeviceError, Gpu, on_client};
+use crate::device::{DeviceError, Gpu, cover, launch};
 use crate::filter::{Block, Target};
 use crate::fused::packed::ones;
 use crate::fused::shape::per_word;
@@ -18,40 +18,19 @@ const CUBE: (u32, u32) = (64, 4);
 ///
 /// # Errors
 /// Where the device fails.
-#[allow(unsafe_code)]
 pub(crate) fn filter(
     gpu: &Gpu,
     block: &Block,
     component: Component,
     target: &Target<'_>,
 ) -> Result<(), DeviceError> {
-    gpu.launch(
-        "sobel",
-        &(block.bits, component),
-        &[block.operand(), target.operand()],
-        || {
-            on_client!(gpu, client => {
-                let (x, y) = (target.words.div_ceil(CUBE.0), target.rows.div_ceil(CUBE.1));
-                // SAFETY: words and rows of the target are compared with those it has, and a row of the block has words beyond those.
-                unsafe {
-                    slopes::launch_unchecked(
-                        client,
-                        CubeCount::Static(x, y, 1),
-                        CubeDim::new_2d(CUBE.0, CUBE.1),
-                        block.samples.array(1),
-                        target.output.array(1),
-                        block.pitch,
-                        target.words,
-                        target.rows,
-                        target.offset,
-                        target.pitch,
-                        component,
-                        block.bits,
-                    );
-                }
-            })
-        },
-    )
+    // SAFETY: words and rows of the target are compared with those it has, and a row of the block has words beyond those.
+    launch!(
+        gpu, "sobel", &(block.bits, component), &[block.operand(), target.operand()],
+        cover((target.words, target.rows), CUBE),
+        unsafe slopes(
+            block.samples.array(1), target.output.array(1), block.pitch, target.words, target.rows,
+            target.offset, target.pitch, component, block.bits))
 }
 
 #[cube(launch_unchecked)]

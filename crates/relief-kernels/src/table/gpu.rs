@@ -12,7 +12,7 @@
 use cubecl::prelude::*;
 use relief_raster::Depth;
 
-use crate::device::{Buffer, DeviceError, Gpu, Operand, cube_number, cubes, on_client};
+use crate::device::{Buffer, DeviceError, Gpu, Operand, cube_number, cubes, on_client, start};
 use crate::policy::{self, Space, Tuning};
 
 /// The layouts of [`map_with`].
@@ -68,21 +68,13 @@ pub fn map_with(
     out: &Buffer,
     words: usize,
 ) -> Result<(), DeviceError> {
-    if !SPACE.contains(tuning) {
-        return Err(gpu.unsupported(format!("the layout {tuning}")));
-    }
-    // No buffer holds so many words that rounding them up overflows.
-    let padded = words.checked_next_multiple_of(4).unwrap_or(usize::MAX);
+    gpu.check_layout(&SPACE, tuning)?;
+    let padded = gpu.count_words(words as u64, &[("the source", source), ("the result", out)])?;
     let entries = if depth == Depth::Eight { 64 } else { 32_768 };
     gpu.holds("the table", table, entries)?;
-    gpu.holds("the source", source, padded as u64)?;
-    gpu.holds("the result", out, padded as u64)?;
-    // Places past the end are counted too, up to a cube for each row of the grid.
-    let padded = match u32::try_from(padded) {
-        Ok(0) => return Ok(()),
-        Ok(padded) if padded < 0xF000_0000 => padded,
-        _ => return Err(gpu.unsupported(format!("{words} words at once"))),
-    };
+    if padded == 0 {
+        return Ok(());
+    }
     // A short array has few cubes, which are to leave no multiprocessor idle.
     let least = tuning.units * CUBES * gpu.multiprocessors();
     let vectors = padded / tuning.vector;
@@ -104,7 +96,6 @@ pub fn map_with(
     })
 }
 
-#[allow(unsafe_code)]
 fn map_on<R: Runtime>(
     client: &ComputeClient<R>,
     tuning: Tuning,
@@ -116,20 +107,16 @@ fn map_on<R: Runtime>(
     let width = tuning.vector as usize;
     // SAFETY: places are compared with `vectors`, and both buffers hold as many; a sample is less than the number of
     // the table's entries, which was checked.
-    unsafe {
-        let table = table.array(1);
-        let source = source.array(width);
-        let out = out.array(width);
-        let (units, items) = (tuning.units, tuning.items);
-        let dim = CubeDim::new_1d(units);
-        match depth {
-            Depth::Eight => map_bytes::launch_unchecked::<R>(
-                client, grid, dim, width, table, source, out, vectors, units, items, width, spread,
-            ),
-            Depth::Sixteen => map_halves::launch_unchecked::<R>(
-                client, grid, dim, width, table, source, out, vectors, units, items, width,
-            ),
-        }
+    let table = table.array(1);
+    let source = source.array(width);
+    let out = out.array(width);
+    let (units, items) = (tuning.units, tuning.items);
+    let dim = CubeDim::new_1d(units);
+    match depth {
+        Depth::Eight => start!(client, (grid, dim), unsafe map_bytes(
+            width, table, source, out, vectors, units, items, width, spread)),
+        Depth::Sixteen => start!(client, (grid, dim), unsafe map_halves(
+            width, table, source, out, vectors, units, items, width)),
     }
 }
 

@@ -8,7 +8,7 @@
 use cubecl::prelude::*;
 use relief_raster::Rect;
 
-use crate::device::{Buffer, DeviceError, Gpu, Operand, on_client};
+use crate::device::{Buffer, DeviceError, Gpu, Operand, launch};
 use crate::fused::Plane;
 use crate::fused::packed::{coverage, funnel, ones};
 use crate::fused::shape::per_word;
@@ -44,83 +44,35 @@ pub fn quarter(
     crate::fused::check_output(gpu, source.depth(), band, output, pitch)?;
     let vectors = pitch / 4;
     let sides = [u64::from(source.width()), source.height().into(), size.0, size.1];
-    if sides.iter().any(|side| *side >= MOST_SIDE) || vectors.div_ceil(CUBE.1) > 65_535 {
-        return Err(gpu.unsupported(format!(
-            "{} × {} samples turned at once, of a source of {} × {}",
-            size.0,
-            size.1,
-            source.width(),
-            source.height()
-        )));
+    for side in sides {
+        gpu.at_most("pixels of a side at once", MOST_SIDE - 1, side)?;
     }
+    gpu.at_most("cubes of a column", 65_535_u32, vectors.div_ceil(CUBE.1).into())?;
     // Places are counted modulo 2^32: negative ones are huge, as those are which lie farther than any plane reaches.
     let place = |at: i64| at.clamp(-FAR, FAR) as i32 as u32;
     let bits = source.depth().bits();
-    let launch = Launch {
-        source,
-        first: (place(first.0), place(first.1)),
-        clockwise,
-        height: size.1 as u32,
-        output,
-        vectors,
-        bits,
-    };
-    gpu.launch(
-        "turn",
-        &(bits, clockwise),
-        &[
-            Operand::read("the source", source.buffer()),
-            Operand::write("the turned samples", output),
-        ],
-        || on_client!(gpu, client => launch.on(client)),
-    )
-}
-
-struct Launch<'a> {
-    source: &'a Plane,
-    first: (u32, u32),
-    clockwise: bool,
-    height: u32,
-    output: &'a Buffer,
-    /// Of a row of the output.
-    vectors: u32,
-    bits: u32,
-}
-
-impl Launch<'_> {
-    #[allow(unsafe_code)]
-    fn on<R: Runtime>(&self, client: &ComputeClient<R>) {
-        let source = self.source;
-        let numbers = [
-            self.first.0,
-            self.first.1,
-            source.offset(),
-            source.pitch(),
-            source.width(),
-            source.height(),
-            source.row_words() - 1,
-        ];
-        let groups = self.height.div_ceil(per_word(self.bits));
-        let across = groups.div_ceil(CUBE.0).min(65_535);
-        // SAFETY: rows and words of the source are clamped to those of its plane, which `Plane` has checked to lie in its buffer; vectors and
-        // rows are compared with those of the output, which was checked to hold them.
-        unsafe {
-            turned::launch_unchecked::<R>(
-                client,
-                CubeCount::Static(across, self.vectors.div_ceil(CUBE.1), 1),
-                CubeDim::new_2d(CUBE.0, CUBE.1),
-                4,
-                source.buffer().array(1),
-                numbers.into_iter().collect(),
-                self.output.array(4),
-                self.vectors,
-                self.height,
-                across * CUBE.0,
-                self.bits,
-                self.clockwise,
-            );
-        }
-    }
+    let first = (place(first.0), place(first.1));
+    let height = size.1 as u32;
+    let numbers = [
+        first.0,
+        first.1,
+        source.offset(),
+        source.pitch(),
+        source.width(),
+        source.height(),
+        source.row_words() - 1,
+    ];
+    let groups = height.div_ceil(per_word(bits));
+    let across = groups.div_ceil(CUBE.0).min(65_535);
+    // SAFETY: rows and words of the source are clamped to those of its plane, which `Plane` has checked to lie in its buffer; vectors and
+    // rows are compared with those of the output, which was checked to hold them.
+    launch!(
+        gpu, "turn", &(bits, clockwise),
+        &[Operand::read("the source", source.buffer()), Operand::write("the turned samples", output)],
+        (CubeCount::Static(across, vectors.div_ceil(CUBE.1), 1), CubeDim::new_2d(CUBE.0, CUBE.1)),
+        unsafe turned(
+            4, source.buffer().array(1), numbers.into_iter().collect(), output.array(4),
+            vectors, height, across * CUBE.0, bits, clockwise))
 }
 
 /// Numbers: column and row of the source that the first sample shows; the first word of the plane, its pitch, its columns, its rows, the last

@@ -10,7 +10,7 @@
 
 use cubecl::prelude::*;
 
-use crate::device::{Buffer, DeviceError, Gpu, Operand, on_client};
+use crate::device::{Buffer, DeviceError, Gpu, Operand, cover, launch};
 use crate::filter::{Block, Target};
 use crate::fused::packed::{funnel, ones, quotient, reciprocal};
 use crate::fused::shape::per_word;
@@ -47,7 +47,6 @@ const MOST_ROWS: u32 = 64;
 ///
 /// # Errors
 /// Where the device fails.
-#[allow(unsafe_code)]
 pub(crate) fn mean(
     gpu: &Gpu,
     block: &Block,
@@ -57,128 +56,52 @@ pub(crate) fn mean(
     target: &Target<'_>,
 ) -> Result<(), DeviceError> {
     let bits = block.bits;
-    gpu.launch(
-        "mean: down",
-        &bits,
-        &[block.operand(), Operand::write("sums of columns", sums)],
-        || {
-            on_client!(gpu, client => {
-                let (vectors, side) = (vectors(block), 2 * radius + 1);
-                let run = side.clamp(ROWS, MOST_ROWS);
-                let (x, y) = (vectors.div_ceil(CUBE.0), target.rows.div_ceil(run).div_ceil(CUBE.1));
-                // SAFETY: vectors are compared with those of a row, and rows of results with those that there is memory for; the block has 2R rows
-                // more.
-                unsafe {
-                    down::launch_unchecked(
-                        client,
-                        CubeCount::Static(x, y, 1),
-                        CubeDim::new_2d(CUBE.0, CUBE.1),
-                        4,
-                        block.samples.array(1),
-                        sums.array(4),
-                        block.pitch,
-                        vectors,
-                        target.rows,
-                        side,
-                        run,
-                        block.bits,
-                    );
-                }
-            })
-        },
-    )?;
-    gpu.launch(
-        "mean: across",
-        &(
-            bits,
-            first_entering(radius),
-            is_wide(radius, bits),
-            threshold.is_some(),
-        ),
-        &[
-            Operand::read("sums of columns", sums),
-            block.operand(),
-            target.operand(),
-        ],
-        || {
-            on_client!(gpu, client => {
-                let bits = block.bits;
-                let quads = (target.words * per_word(bits)).div_ceil(4);
-                let (x, y) = (quads.div_ceil(RUN).div_ceil(CUBE.0), target.rows.div_ceil(CUBE.1));
-                let side = 2 * radius + 1;
-                // SAFETY: vectors and rows of results are compared with those of the target, whose rows have whole vectors of four words; a row of sums
-                // has more than two vectors beyond those that the windows of the last results need.
-                unsafe {
-                    across::launch_unchecked(
-                        client,
-                        CubeCount::Static(x, y, 1),
-                        CubeDim::new_2d(CUBE.0, CUBE.1),
-                        4,
-                        sums.array(4),
-                        block.samples.array(1),
-                        target.output.array(1),
-                        vectors(block),
-                        block.pitch,
-                        radius,
-                        // An offset is at least −65 535.
-                        BIAS.wrapping_add_signed(threshold.unwrap_or(0)),
-                        quads,
-                        target.rows,
-                        target.offset,
-                        target.pitch,
-                        side / 4,
-                        side * side,
-                        reciprocal(side * side),
-                        first_entering(radius),
-                        is_wide(radius, bits),
-                        threshold.is_some(),
-                        bits,
-                    );
-                }
-            })
-        },
-    )
+    {
+        let (vectors, side) = (vectors(block), 2 * radius + 1);
+        let run = side.clamp(ROWS, MOST_ROWS);
+        // SAFETY: vectors are compared with those of a row, and rows of results with those that there is memory for; the block has 2R rows
+        // more.
+        launch!(
+            gpu, "mean: down", &bits, &[block.operand(), Operand::write("sums of columns", sums)],
+            cover((vectors, target.rows.div_ceil(run)), CUBE),
+            unsafe down(
+                4, block.samples.array(1), sums.array(4), block.pitch, vectors, target.rows, side, run,
+                block.bits))
+    }?;
+    let bits = block.bits;
+    let quads = (target.words * per_word(bits)).div_ceil(4);
+    let side = 2 * radius + 1;
+    // SAFETY: vectors and rows of results are compared with those of the target, whose rows have whole vectors of four words; a row of sums
+    // has more than two vectors beyond those that the windows of the last results need.
+    launch!(
+        gpu, "mean: across", &(bits, first_entering(radius), is_wide(radius, bits), threshold.is_some()),
+        &[Operand::read("sums of columns", sums), block.operand(), target.operand()],
+        cover((quads.div_ceil(RUN), target.rows), CUBE),
+        unsafe across(
+            4, sums.array(4), block.samples.array(1), target.output.array(1), vectors(block), block.pitch,
+            radius,
+            // An offset is at least −65 535.
+            BIAS.wrapping_add_signed(threshold.unwrap_or(0)),
+            quads, target.rows, target.offset, target.pitch, side / 4, side * side, reciprocal(side * side),
+            first_entering(radius), is_wide(radius, bits), threshold.is_some(), bits))
 }
 
 /// [`mean`] of a square for which [`is_near`] holds.
 ///
 /// # Errors
 /// Where the device fails.
-#[allow(unsafe_code)]
 pub(crate) fn near(gpu: &Gpu, block: &Block, radius: u32, target: &Target<'_>) -> Result<(), DeviceError> {
     let bits = block.bits;
-    gpu.launch(
-        "mean: near",
-        &(bits, radius),
-        &[block.operand(), target.operand()],
-        || {
-            on_client!(gpu, client => {
-                let quads = (target.words * per_word(bits)).div_ceil(4);
-                let (x, y) = (quads.div_ceil(CUBE.0), target.rows.div_ceil(NEAR_ROWS).div_ceil(CUBE.1));
-                let count = (2 * radius + 1).pow(2);
-                // SAFETY: fours and rows of results are compared with those of the target, whose rows have whole vectors of four words; the block
-                // has 2R rows more, and its rows more words beyond the last sample than four windows side by side need.
-                unsafe {
-                    near_rows::launch_unchecked(
-                        client,
-                        CubeCount::Static(x, y, 1),
-                        CubeDim::new_2d(CUBE.0, CUBE.1),
-                        block.samples.array(1),
-                        target.output.array(1),
-                        block.pitch,
-                        quads,
-                        target.rows,
-                        target.offset,
-                        target.pitch,
-                        count,
-                        reciprocal(count),
-                        radius,
-                        bits,
-                    );
-                }
-            })
-        },
-    )
+    let quads = (target.words * per_word(bits)).div_ceil(4);
+    let count = (2 * radius + 1).pow(2);
+    // SAFETY: fours and rows of results are compared with those of the target, whose rows have whole vectors of four words; the block
+    // has 2R rows more, and its rows more words beyond the last sample than four windows side by side need.
+    launch!(
+        gpu, "mean: near", &(bits, radius), &[block.operand(), target.operand()],
+        cover((quads, target.rows.div_ceil(NEAR_ROWS)), CUBE),
+        unsafe near_rows(
+            block.samples.array(1), target.output.array(1), block.pitch, quads, target.rows, target.offset,
+            target.pitch, count, reciprocal(count), radius, bits))
 }
 
 /// The place in its vector of the first sum that enters a window.

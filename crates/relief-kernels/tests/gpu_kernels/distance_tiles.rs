@@ -128,7 +128,11 @@ fn a_radius_beyond_bytes_is_refused() {
     let case = Case::new(vec![1], 1, MAX_RADIUS + 1, rect(0, 0, 4, 4));
     let values = vec![0_u8; 119 * 119 + 1];
     let error = case.rendered(&gpu, &values, 0, &tiles).unwrap_err();
-    assert!(matches!(error, DeviceError::Unsupported { .. }), "{error}");
+    let asked = u64::from(MAX_RADIUS) + 1;
+    assert!(
+        matches!(error, DeviceError::Limit { limit, asked: found, .. } if limit == asked - 1 && found == asked),
+        "{error}"
+    );
     assert_eq!(
         scratch_bytes(&gpu, &Policy::default(), 4, 4, MAX_RADIUS + 1),
         None

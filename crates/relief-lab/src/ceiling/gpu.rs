@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use cubecl::prelude::*;
 use relief_kernels::copy::gpu::{copy, fill, fill_with};
-use relief_kernels::device::{Buffer, DeviceError, DeviceId, Gpu, Operand, cubes, on_client};
+use relief_kernels::device::{Buffer, DeviceError, DeviceId, Gpu, Operand, cubes, launch};
 use relief_kernels::policy::Tuning;
 
 use super::best;
@@ -141,22 +141,9 @@ const ITEMS: u32 = 8;
 fn read(gpu: &Gpu, from: &Buffer, to: &Buffer) -> Result<(), DeviceError> {
     let count = from.words() as u32 / 4;
     let grid = cubes(gpu, count.div_ceil(UNITS * ITEMS));
-    gpu.launch("read", &(), &[Operand::write("the output", to)], || {
-        on_client!(gpu, client => {
-            // SAFETY: places are compared with `count`; the target has a word.
-            unsafe {
-                read_vectors::launch_unchecked(
-                    client,
-                    grid.clone(),
-                    CubeDim::new_1d(UNITS),
-                    4,
-                    from.array(4),
-                    to.array(1),
-                    count,
-                );
-            }
-        })
-    })
+    // SAFETY: places are compared with `count`; the target has a word.
+    launch!(gpu, "read", &(), &[Operand::write("the output", to)], (grid, CubeDim::new_1d(UNITS)),
+        unsafe read_vectors(4, from.array(4), to.array(1), count))
 }
 
 #[cube(launch_unchecked)]
@@ -190,27 +177,11 @@ fn rate(
 ) -> Outcome<Option<f64>> {
     let grid = cubes(gpu, count);
     let call = |_| {
-        gpu.launch(
-            "operations",
-            &operation,
-            &[Operand::write("the output", output)],
-            || {
-                on_client!(gpu, client => {
-                    // SAFETY: one word is written; every loop ends.
-                    unsafe {
-                        operate::launch_unchecked(
-                            client,
-                            grid.clone(),
-                            CubeDim::new_1d(UNITS),
-                            output.array(1),
-                            rounds,
-                            3,
-                            operation,
-                        );
-                    }
-                })
-            },
-        )?;
+        // SAFETY: one word is written; every loop ends.
+        launch!(
+            gpu, "operations", &operation, &[Operand::write("the output", output)],
+            (grid.clone(), CubeDim::new_1d(UNITS)),
+            unsafe operate(output.array(1), rounds, 3, operation))?;
         Ok(())
     };
     call(0)?;

@@ -6,7 +6,7 @@
 //! lower their clocks, and products of zeros draw little.
 
 use cubecl::prelude::*;
-use relief_kernels::device::{Buffer, Gpu, Operand, cubes, on_client};
+use relief_kernels::device::{Buffer, Gpu, Operand, cubes, on_client, start};
 use relief_numeric::matmul::gpu::{Half, has_matrix_instructions};
 use relief_numeric::matmul::{bf16, f16};
 
@@ -63,16 +63,7 @@ pub(super) fn rates(gpu: &Gpu, sampling: &Sampling, output: &Buffer) -> Outcome<
 
 fn launch<E: Float, R: Runtime>(client: &ComputeClient<R>, output: &Buffer, grid: CubeCount) {
     // SAFETY: one word is written; the loop ends.
-    unsafe {
-        multiply::launch_unchecked::<E, R>(
-            client,
-            grid,
-            CubeDim::new_1d(32 * PLANES),
-            output.array(1),
-            ROUNDS,
-            3,
-        );
-    }
+    start!(client, (grid, CubeDim::new_1d(32 * PLANES)), unsafe multiply<E, _>(output.array(1), ROUNDS, 3));
 }
 
 #[cube(launch_unchecked)]

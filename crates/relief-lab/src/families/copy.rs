@@ -44,6 +44,10 @@ pub fn family() -> Family {
     }
 }
 
+// rung: copy on cpu: memcpy = `copy_from_slice`
+
+// rung: copy on cpu: threads non-temporal | threads production = the lines of `threads memcpy` around those of `non-temporal`
+
 /// A copy of so many words.
 struct Copy {
     words: usize,
@@ -148,20 +152,24 @@ fn whole(call: OnCpu<'_>, copy: impl Fn(&[u8], &mut [u8])) -> Outcome {
 
 /// The copy in parts, dealt to the threads.
 fn parts(call: OnCpu<'_>, copy: impl Fn(&[u8], &mut [u8]) + Sync) -> Outcome {
+    // rung: copy on cpu: threads memcpy
     let part = part(call.inputs[0].bytes().len());
     let from = call.inputs[0].bytes().par_chunks(part);
     let to = call.outputs[0].bytes_mut().par_chunks_mut(part);
     from.zip(to).for_each(|(from, to)| copy(from, to));
+    // end
     Ok(())
 }
 
 #[allow(unsafe_code)]
 fn scalar(_: &Copy, call: OnCpu<'_>) -> Outcome {
     let to = call.outputs[0].slice_mut::<u32>();
+    // rung: copy on cpu: scalar
     for (from, to) in call.inputs[0].slice::<u32>().iter().zip(to) {
         // SAFETY: both are references; a volatile access is only one that the compiler keeps as it is.
         unsafe { std::ptr::from_mut(to).write_volatile(std::ptr::from_ref(from).read_volatile()) };
     }
+    // end
     Ok(())
 }
 
@@ -189,6 +197,7 @@ mod vectors {
 
         #[target_feature(enable = "avx512f")]
         pub(super) fn copy_avx512(from: &[u8], to: &mut [u8]) {
+            // rung: copy on cpu: vectors
             let (from, last) = from.as_chunks::<64>();
             let (to, rest) = to.as_chunks_mut::<64>();
             for (from, to) in from.iter().zip(to) {
@@ -198,6 +207,7 @@ mod vectors {
                 };
             }
             rest.copy_from_slice(last);
+            // end
         }
 
         #[target_feature(enable = "avx2")]
@@ -221,10 +231,12 @@ mod gpu {
 
     use cubecl::prelude::*;
     use relief_kernels::copy::gpu as production;
-    use relief_kernels::device::{Operand, cubes, on_client};
+    use relief_kernels::device::{Operand, cubes, launch};
 
     use super::Copy;
     use crate::family::{OnGpu, Outcome, Variant};
+
+    // rung: copy on gpu: sequences scalar | sequences pair | sequences quad | sequences 8192 quad = production's kernel of software Vulkan, `copy_sequences`, with as many planes and words of a vector as the name says
 
     pub(super) fn variants() -> Vec<Variant<Copy>> {
         let copy = |name, idea, walk, vector, source| {
@@ -356,30 +368,13 @@ mod gpu {
             lanes,
             cubes: wanted,
         };
-        call.gpu.launch(
-            "copy ladder",
-            &(shape, vector),
-            &[Operand::write("the output", &call.outputs[0])],
-            || {
-                on_client!(call.gpu, client => {
-                    let (from, to) = (&call.inputs[0], &call.outputs[0]);
-                    let width = vector as usize;
-                    // SAFETY: places are compared with `count`, and both buffers hold as many vectors.
-                    unsafe {
-                        copy_walked::launch_unchecked(
-                            client,
-                            grid.clone(),
-                            CubeDim::new_1d(shape.units),
-                            width,
-                            from.array(width),
-                            to.array(width),
-                            count,
-                            shape,
-                        );
-                    }
-                })
-            },
-        )?;
+        let (from, to) = (&call.inputs[0], &call.outputs[0]);
+        let width = vector as usize;
+        // SAFETY: places are compared with `count`, and both buffers hold as many vectors.
+        launch!(
+            call.gpu, "copy ladder", &(shape, vector), &[Operand::write("the output", &call.outputs[0])],
+            (grid, CubeDim::new_1d(shape.units)),
+            unsafe copy_walked(width, from.array(width), to.array(width), count, shape))?;
         Ok(())
     }
 
@@ -405,18 +400,23 @@ mod gpu {
         let planes = comptime!(shape.cubes * (shape.units / shape.lanes));
         match shape.walk {
             Walk::Once => {
+                // rung: copy on gpu: none scalar | none pair | none quad
                 if unit < count {
                     to[unit as usize] = from[unit as usize];
                 }
+                // end
             }
             Walk::Grid => {
+                // rung: copy on gpu: grid-stride scalar | grid-stride pair | grid-stride quad
                 let mut place = unit;
                 while place < count {
                     to[place as usize] = from[place as usize];
                     place += comptime!(shape.cubes * shape.units);
                 }
+                // end
             }
             Walk::Planes => {
+                // rung: copy on gpu: plane-stride scalar | plane-stride pair | plane-stride quad
                 let mut run = plane * comptime!(shape.lanes * RUNS);
                 while run < count {
                     #[unroll]
@@ -428,6 +428,7 @@ mod gpu {
                     }
                     run += comptime!(planes * shape.lanes * RUNS);
                 }
+                // end
             }
         }
     }

@@ -10,6 +10,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use relief_kernels::device::{DeviceChoice, DeviceId, select_prepared};
 use relief_lab::families::banks::Pattern;
 use relief_lab::family::{AnyLadder, Class, Family, Scale};
+use relief_lab::report::Rungs;
 use relief_lab::sampling::Sampling;
 use relief_lab::{Ceilings, Machine, Plan, Record, Verdict, Watch, ceiling, compare, families, host, report};
 use relief_lab::{MAX_THREADS, measure, rivals, selection, steps};
@@ -153,6 +154,9 @@ struct Show {
     /// Write a page in Markdown for each family of the records into this folder
     #[arg(long, value_name = "FOLDER")]
     markdown: Option<PathBuf>,
+    /// Show each variant's lines of code on these pages, from the folder 'crates' of a checkout
+    #[arg(long, value_name = "FOLDER", requires = "markdown")]
+    sources: Option<PathBuf>,
     #[command(flatten)]
     outputs: Outputs,
 }
@@ -415,14 +419,18 @@ fn run_show(show: &Show) -> Result<(), Failure> {
         io::stdout().write_all(shown(record).as_bytes())?;
     }
     if let Some(folder) = &show.markdown {
-        write_pages(folder, &records)?;
+        let rungs = match &show.sources {
+            Some(crates) => Rungs::read(crates).map_err(|error| Failure::Usage(error.to_string()))?,
+            None => Rungs::default(),
+        };
+        write_pages(folder, &records, &rungs)?;
     }
     show.outputs.write(&records)
 }
 
 /// Writes a page for each family of the records, and makes the folder where there is none.
-fn write_pages(folder: &Path, records: &[Record]) -> Result<(), Failure> {
-    let pages = report::markdown(records, &families::all());
+fn write_pages(folder: &Path, records: &[Record], rungs: &Rungs) -> Result<(), Failure> {
+    let pages = report::markdown(records, &families::all(), rungs);
     if pages.is_empty() {
         return Err(Failure::Usage(
             "the records have no timed row of a family that this lab knows, so there is no page to write"

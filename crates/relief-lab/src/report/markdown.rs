@@ -7,25 +7,26 @@ use crate::family::{About, AnyLadder, Family};
 use crate::quantity::{bytes, count, digits, seconds};
 use crate::record::{Record, Row};
 
+use super::rungs::{Code, Rung, Rungs};
 use super::table::relation;
 
 /// The most cases that a table has side by side: more are too wide to read.
 const MAX_COLUMNS: usize = 8;
 
 /// What says where a page comes from.
-const ORIGIN: &str = "<!-- Written by `relief-lab show RECORD… --markdown FOLDER`. \
-                      The lesson stands in the source of the family, the figures in the records. -->";
+const ORIGIN: &str = "<!-- Written by `relief-lab show RECORD… --markdown FOLDER --sources crates`. \
+                      The lesson stands in the source of the family, the figures in the records, the code in the sources. -->";
 
 /// The pages of all families that the records have a timed row of: the name of a file, and its text. The last is
 /// `sources.md`, unless no row has a figure of a source.
 ///
 /// Of a ladder that several records of one device have, the one with the most timed rows counts, and of those the last.
-/// Where no record has a family, there is no page of it.
+/// Where no record has a family, there is no page of it. `rungs` are the lines of code that a page shows of each variant.
 #[must_use]
-pub fn markdown(records: &[Record], families: &[Family]) -> Vec<(String, String)> {
+pub fn markdown(records: &[Record], families: &[Family], rungs: &Rungs) -> Vec<(String, String)> {
     let mut pages: Vec<(String, String)> = families
         .iter()
-        .filter_map(|family| Some((format!("{}.md", family.name), page(records, family)?)))
+        .filter_map(|family| Some((format!("{}.md", family.name), page(records, family, rungs)?)))
         .collect();
     if let Some(text) = sources(records, families) {
         pages.push(("sources.md".to_owned(), text));
@@ -126,7 +127,7 @@ fn parts<'a>(records: &'a [Record], family: &'a Family) -> Vec<(&'a str, Vec<Par
 }
 
 /// The page of a family; nothing where the records have nothing of it.
-fn page(records: &[Record], family: &Family) -> Option<String> {
+fn page(records: &[Record], family: &Family, rungs: &Rungs) -> Option<String> {
     let devices = parts(records, family);
     if devices.is_empty() {
         return None;
@@ -150,7 +151,64 @@ fn page(records: &[Record], family: &Family) -> Option<String> {
             text.push_str(&ladder(part, family.source));
         }
     }
+    text.push_str(&code(&devices, rungs));
     Some(text)
+}
+
+/// The lines that make each variant of a page what it is, those of devices first; nothing where none are marked.
+fn code(devices: &[(&str, Vec<Part<'_>>)], rungs: &Rungs) -> String {
+    let mut text = String::new();
+    for (gpu, title) in [(true, "on devices"), (false, "on processors")] {
+        // Each once, with the variants it is of.
+        let mut shown: Vec<(&Rung, Vec<(&str, &str)>)> = Vec::new();
+        let parts = devices.iter().flat_map(|(_, parts)| parts);
+        for part in parts.filter(|part| (part.record.header.device != "cpu") == gpu) {
+            let rows = part.cases.iter().flat_map(|(_, rows)| rows);
+            for row in rows {
+                let name = row.variant.as_str();
+                let Some(rung) = rungs.find(part.ladder.name(), gpu, name) else {
+                    continue;
+                };
+                match shown.iter_mut().find(|(known, _)| *known == rung) {
+                    Some((_, names)) if names.iter().any(|(known, _)| *known == name) => {}
+                    Some((_, names)) => names.push((name, part.idea(row))),
+                    None => shown.push((rung, vec![(name, part.idea(row))])),
+                }
+            }
+        }
+        if shown.is_empty() {
+            continue;
+        }
+        let _ = write!(text, "\n## The lines of each variant, {title}\n");
+        for (rung, names) in shown {
+            let all: Vec<String> = names.iter().map(|(name, _)| format!("`{name}`")).collect();
+            let of = if rung.path.contains('/') {
+                format!(" of {}", rung.path)
+            } else {
+                String::new()
+            };
+            match &rung.code {
+                Code::Lines { file, text: lines } => {
+                    let idea = names.first().map_or("", |(_, idea)| idea);
+                    let _ = write!(
+                        text,
+                        "\n{}{of}: {} (`crates/{file}`)\n\n```rust\n{lines}\n```\n",
+                        all.join(", "),
+                        escaped(idea)
+                    );
+                }
+                Code::None(why) => {
+                    let _ = writeln!(
+                        text,
+                        "\n{}{of}: no lines of its own: {}.",
+                        all.join(", "),
+                        escaped(why)
+                    );
+                }
+            }
+        }
+    }
+    text
 }
 
 /// A ladder: its definition, its bound, the table of one case, and the medians of the others.

@@ -6,6 +6,7 @@ mod markdown;
 mod occupancy;
 mod page;
 mod plot;
+mod rungs;
 mod summary;
 mod svg;
 mod table;
@@ -14,6 +15,7 @@ mod timeline;
 pub use csv::csv;
 pub use markdown::markdown;
 pub use page::page;
+pub use rungs::{Code, MAX_LINES, Rung, RungError, Rungs};
 pub use summary::summary;
 pub use table::{ceilings, conditions, header, table};
 

@@ -532,7 +532,11 @@ fn a_page_of_a_family_has_its_lesson_its_bound_and_the_ladder() {
     record.rows[1].variant = "memcpy".to_owned();
     record.rows[2].variant = "threads production".to_owned();
     record.rows.insert(2, row("copy", "2^20 u32", "of old", &[2e-3]));
-    let pages = report::markdown(&[record], &families::all());
+    let mut rungs = report::Rungs::default();
+    let marked =
+        "// rung: copy on cpu: scalar\n    copy();\n// end\n// rung: copy on cpu: memcpy = the platform's\n";
+    rungs.add("relief-lab/a.rs", marked).unwrap();
+    let pages = report::markdown(&[record], &families::all(), &rungs);
     let names: Vec<&str> = pages.iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(names, ["copy.md", "map.md", "sources.md"]);
     let (copy, map, sources) = (&pages[0].1, &pages[1].1, &pages[2].1);
@@ -566,6 +570,17 @@ fn a_page_of_a_family_has_its_lesson_its_bound_and_the_ladder() {
         assert!(copy.contains(&line), "{line}\n{copy}");
     }
     assert!(!copy.contains("of old"), "{copy}");
+    let (_, code) = copy
+        .split_once("## The lines of each variant, on processors\n")
+        .unwrap();
+    assert!(
+        code.contains("`scalar`") && code.contains("(`crates/relief-lab/a.rs`)\n\n```rust\ncopy();\n```\n"),
+        "{code}"
+    );
+    assert!(
+        code.contains("`memcpy`: no lines of its own: the platform's.\n"),
+        "{code}"
+    );
     assert!(map.contains("| variant | k = 1 | k = 51 |\n"), "{map}");
     assert!(map.contains("| `plain` | 1.000 µs | 51.00 µs |\n"), "{map}");
     assert!(
@@ -591,7 +606,11 @@ fn every_page_of_the_documentation_is_that_of_its_records() {
             Record::from_json(&text).unwrap()
         })
         .collect();
-    let pages = report::markdown(&records, &families::all());
+    let families = families::all();
+    let rungs = report::Rungs::read(&root.join("crates")).unwrap();
+    every_mark_is_of_a_variant(&rungs, &families);
+    every_variant_has_lines_or_says_why_not(&records, &rungs, &families);
+    let pages = report::markdown(&records, &families, &rungs);
     if std::env::var_os("RELIEF_BLESS").is_some() {
         for (name, text) in &pages {
             std::fs::write(docs.join(name), text).unwrap();
@@ -610,4 +629,67 @@ fn every_page_of_the_documentation_is_that_of_its_records() {
         let name = entry.unwrap().file_name().into_string().unwrap();
         assert!(known.contains(&name.as_str()), "docs/lab/{name} is of no record");
     }
+}
+
+/// Marks of a variant that is called otherwise by now would be shown nowhere.
+#[cfg(feature = "gpu")]
+fn every_mark_is_of_a_variant(rungs: &report::Rungs, families: &[relief_lab::family::Family]) {
+    for rung in rungs.all() {
+        for name in &rung.names {
+            let known = families.iter().flat_map(|family| &family.ladders).any(|ladder| {
+                let of_path =
+                    ladder.name() == rung.path || ladder.name().starts_with(&format!("{}/", rung.path));
+                let is_it = |about: &&relief_lab::family::About| about.gpu == rung.gpu && about.name == *name;
+                of_path && ladder.variants().iter().any(is_it)
+            });
+            assert!(known, "no ladder {} has a variant {name}: {rung:?}", rung.path);
+        }
+        if let report::Code::Lines { file, text } = &rung.code {
+            let lines = text.lines().count();
+            assert!(
+                lines <= report::MAX_LINES,
+                "{lines} lines of {:?} in {file}: only those that make the difference",
+                rung.names
+            );
+        }
+    }
+}
+
+/// What a page has in its tables.
+#[cfg(feature = "gpu")]
+fn every_variant_has_lines_or_says_why_not(
+    records: &[Record],
+    rungs: &report::Rungs,
+    families: &[relief_lab::family::Family],
+) {
+    let mut without: Vec<String> = Vec::new();
+    for record in records {
+        let gpu = record.header.device != "cpu";
+        for row in &record.rows {
+            let ladder = families
+                .iter()
+                .flat_map(|family| &family.ladders)
+                .find(|ladder| ladder.name() == row.ladder);
+            let Some(ladder) = ladder else { continue };
+            let shown = ladder
+                .variants()
+                .iter()
+                .any(|about| about.gpu == gpu && about.name == row.variant);
+            if shown && rungs.find(&row.ladder, gpu, &row.variant).is_none() {
+                without.push(format!(
+                    "{} on {}: {}",
+                    row.ladder,
+                    if gpu { "gpu" } else { "cpu" },
+                    row.variant
+                ));
+            }
+        }
+    }
+    without.sort();
+    without.dedup();
+    assert!(
+        without.is_empty(),
+        "variants of pages without '// rung:' in the sources:\n{}",
+        without.join("\n")
+    );
 }

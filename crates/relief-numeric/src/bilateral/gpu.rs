@@ -11,7 +11,7 @@ use cubecl::prelude::*;
 use super::{Bilateral, BilateralError, Cells, STEPS};
 use crate::element::Element;
 use crate::transpose::gpu::Matrix;
-use relief_kernels::device::{Buffer, DeviceError, Gpu, Operand, on_client};
+use relief_kernels::device::{Buffer, DeviceError, Gpu, Operand, on_client, start};
 
 mod kernel;
 
@@ -146,7 +146,6 @@ struct Launch<'a> {
 }
 
 impl Launch<'_> {
-    #[allow(unsafe_code)]
     fn on<R: Runtime>(&self, client: &ComputeClient<R>) {
         let Self {
             shape, job, cells, ..
@@ -156,52 +155,20 @@ impl Launch<'_> {
         let grid_rows = cubes.div_ceil(65_535).max(1);
         // SAFETY: pixels are compared with the picture's size, which the buffers were checked to hold; cells with their count, of
         // which scratch holds twice as many; and a pixel's cells lie within the grid by its size.
-        unsafe {
-            kernel::splat::launch_unchecked::<R>(
-                client,
-                CubeCount::Static(cells.across.div_ceil(shape.group), cells.down, 1),
-                CubeDim::new_1d(UNITS),
-                2,
-                self.from.buffer.array(1),
-                self.scratch.array(2),
-                job.width,
-                job.height,
-                self.from.pitch,
-                job.spatial,
-                job.range,
-                cells.across,
-                shape,
-            );
-            kernel::blur::launch_unchecked::<R>(
-                client,
-                CubeCount::Static(cubes.div_ceil(grid_rows), grid_rows, 1),
-                CubeDim::new_1d(UNITS),
-                2,
-                self.scratch.array(2),
-                cells.across,
-                cells.down,
-                count,
-                shape,
-            );
-            let words = self.to.pitch;
-            kernel::slice::launch_unchecked::<R>(
-                client,
-                CubeCount::Static(words.div_ceil(UNITS / ROWS), job.height.div_ceil(ROWS), 1),
-                CubeDim::new_2d(UNITS / ROWS, ROWS),
-                2,
-                self.from.buffer.array(1),
-                self.scratch.array(2),
-                self.to.buffer.array(1),
-                job.width,
-                job.height,
-                self.from.pitch,
-                self.to.pitch,
-                job.spatial,
-                job.range,
-                cells.across,
-                count,
-                shape,
-            );
-        }
+        start!(
+            client, (CubeCount::Static(cells.across.div_ceil(shape.group), cells.down, 1), CubeDim::new_1d(UNITS)),
+            unsafe kernel::splat(
+                2, self.from.buffer.array(1), self.scratch.array(2), job.width, job.height,
+                self.from.pitch, job.spatial, job.range, cells.across, shape));
+        start!(
+            client, (CubeCount::Static(cubes.div_ceil(grid_rows), grid_rows, 1), CubeDim::new_1d(UNITS)),
+            unsafe kernel::blur(2, self.scratch.array(2), cells.across, cells.down, count, shape));
+        let words = self.to.pitch;
+        start!(
+            client, (CubeCount::Static(words.div_ceil(UNITS / ROWS), job.height.div_ceil(ROWS), 1), CubeDim::new_2d(UNITS / ROWS, ROWS)),
+            unsafe kernel::slice(
+                2, self.from.buffer.array(1), self.scratch.array(2), self.to.buffer.array(1), job.width,
+                job.height, self.from.pitch, self.to.pitch, job.spatial, job.range, cells.across, count,
+                shape));
     }
 }

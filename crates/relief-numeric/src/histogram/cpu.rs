@@ -81,6 +81,7 @@ fn repeats(samples: &[u8]) -> bool {
 
 /// Counts pairs; what their counters cannot hold, and a byte without a neighbour, is added to `counts`.
 fn by_pairs(samples: &[u8], pairs: &mut [u8; 1 << 16], counts: &mut [u64; 256]) {
+    // rung: histogram on cpu: several tables
     let (words, rest) = samples.as_chunks::<2>();
     let mut count = |word: &[u8; 2]| {
         let counter = &mut pairs[usize::from(u16::from_le_bytes(*word))];
@@ -90,6 +91,7 @@ fn by_pairs(samples: &[u8], pairs: &mut [u8; 1 << 16], counts: &mut [u64; 256]) 
             wrapped_around(*word, counts);
         }
     };
+    // end
     let (runs, last) = words.as_chunks::<8>();
     for run in runs {
         for word in run {

@@ -23,7 +23,7 @@ use cubecl::prelude::*;
 use crate::element::Element;
 use crate::look_back::zero;
 use crate::pieces::Pieces;
-use relief_kernels::device::{Buffer, DeviceError, Gpu, Operand, cubes, on_client};
+use relief_kernels::device::{Buffer, DeviceError, Gpu, Operand, cubes, launch, on_client, start};
 use relief_kernels::policy::{self, Space, Tuning};
 
 pub mod even;
@@ -279,21 +279,13 @@ fn add(
     scratch: &Buffer,
 ) -> Result<(), DeviceError> {
     let Samples { buffer, bits, len } = samples;
-    if !SPACE.contains(tuning) {
-        return Err(gpu.unsupported(format!("the layout {tuning}")));
-    }
+    gpu.check_layout(&SPACE, tuning)?;
     if !matches!(bits, 8 | 16) {
         return Err(gpu.unsupported(format!("a histogram of {bits} bits")));
     }
     let words = len.saturating_mul(u64::from(bits)).div_ceil(128) * 4;
-    if words >= 0xF000_0000 {
-        return Err(gpu.unsupported(format!(
-            "{len} samples of {bits} bits in one buffer: what has 2^32 words or more is counted in pieces"
-        )));
-    }
-    if (buffer.words() as u64) < words {
-        return Err(gpu.unsupported(format!("{len} samples in {} words", buffer.words())));
-    }
+    // What has more is counted in pieces.
+    gpu.count_words(words, &[("the samples", buffer)])?;
     gpu.holds("the counts", counts, count_words(bits) as u64)?;
     gpu.holds("scratch memory", scratch, scratch_words(bits, len))?;
     let part_samples = PART * 8 / u64::from(bits);
@@ -419,111 +411,56 @@ impl Launch<'_> {
                 relief_kernels::copy::gpu::fill(gpu, self.counts, 2 << self.shape.bits, 0)?;
             }
             let counts = Operand::update("the counts", self.counts);
-            return gpu.launch(
-                "histogram in memory",
-                &self.shape,
-                &[samples, counts],
-                || on_client!(gpu, client => self.in_memory(gpu, client)),
-            );
+            let Shape {
+                bits, units, items, ..
+            } = self.shape;
+            let vectors = self.vectors();
+            // One vector more, which may be a part.
+            let grid = cubes(gpu, (vectors as u32 + 1).div_ceil(units * items));
+            // SAFETY: places of vectors are compared with `vectors`, which are whole; the one after them is read where samples
+            // are left, which it holds. The counts were checked to hold two words for each value.
+            return launch!(
+                gpu, "histogram in memory", &self.shape, &[samples, counts], (grid, CubeDim::new_1d(units)),
+                unsafe kernel::count_in_memory(
+                    4, self.from.array(4), self.counts.array(1), vectors as u32,
+                    (self.len % u64::from(128 / bits)) as u32, self.shape));
         }
         let rows = self.rows(gpu, self.vectors());
         let counts = match self.first {
             true => Operand::write("the counts", self.counts),
             false => Operand::update("the counts", self.counts),
         };
-        gpu.launch(
-            "histogram",
-            &self.shape,
-            &[samples, Operand::write("scratch memory", self.scratch)],
-            || on_client!(gpu, client => self.count(gpu, client, rows)),
-        )?;
-        gpu.launch(
-            "histogram sums",
-            &self.shape.bits,
-            &[Operand::read("scratch memory", self.scratch), counts],
-            || on_client!(gpu, client => self.add_up(client, rows)),
-        )
+        let Shape { bits, units, .. } = self.shape;
+        let vectors = self.vectors();
+        let wraps = (self.shape.fields > 1)
+            .then(|| self.scratch.part((rows as usize) << bits, 1 << bits))
+            .flatten();
+        let grid = cubes(gpu, rows * self.shape.slices());
+        // SAFETY: places of vectors are compared with `vectors`, which are whole; the one after them is read where samples
+        // are left, which it holds. A row has a counter for each value, and scratch was checked to hold one more than `rows`.
+        let memory = [samples, Operand::write("scratch memory", self.scratch)];
+        gpu.launch("histogram", &self.shape, &memory, || {
+            on_client!(gpu, client => {
+                if let Some(row) = &wraps {
+                    zero(gpu, client, row, 1 << bits);
+                }
+                start!(client, (grid.clone(), CubeDim::new_1d(units)), unsafe kernel::count(
+                    4, self.from.array(4), self.scratch.array(1), self.scratch.array(1), vectors as u32,
+                    (self.len % u64::from(128 / bits)) as u32, rows, self.shape));
+            });
+        })?;
+        // SAFETY: scratch was checked to hold one row more than `rows` of a counter for each value, and the counts two words.
+        launch!(
+            gpu, "histogram sums", &bits, &[Operand::read("scratch memory", self.scratch), counts],
+            (CubeCount::Static((1 << bits) / BINS, 1, 1), CubeDim::new_1d(UNITS)),
+            unsafe kernel::add_up(
+                self.scratch.array(1), self.counts.array(1), rows + u32::from(self.shape.fields > 1),
+                u32::from(self.first), 1 << bits, UNITS, BINS))
     }
 
     /// Whole vectors of the samples.
     fn vectors(&self) -> u64 {
         self.len * u64::from(self.shape.bits) / 128
-    }
-
-    /// Counts into rows of the scratch memory.
-    #[allow(unsafe_code)]
-    fn count<R: Runtime>(&self, gpu: &Gpu, client: &ComputeClient<R>, rows: u32) {
-        let Shape { bits, units, .. } = self.shape;
-        let vectors = self.vectors();
-        let spilt = (rows as usize) << bits;
-        if self.shape.fields > 1
-            && let Some(row) = self.scratch.part(spilt, 1 << bits)
-        {
-            zero(gpu, client, &row, 1 << bits);
-        }
-        // SAFETY: places of vectors are compared with `vectors`, which are whole; the one after them is read where samples
-        // are left, which it holds. A row has a counter for each value, and scratch was checked to hold one more than `rows`.
-        unsafe {
-            kernel::count::launch_unchecked::<R>(
-                client,
-                cubes(gpu, rows * self.shape.slices()),
-                CubeDim::new_1d(units),
-                4,
-                self.from.array(4),
-                self.scratch.array(1),
-                self.scratch.array(1),
-                vectors as u32,
-                (self.len % u64::from(128 / bits)) as u32,
-                rows,
-                self.shape,
-            );
-        }
-    }
-
-    /// Adds the rows to the counts, or makes them the counts.
-    #[allow(unsafe_code)]
-    fn add_up<R: Runtime>(&self, client: &ComputeClient<R>, rows: u32) {
-        let bits = self.shape.bits;
-        // SAFETY: scratch was checked to hold one row more than `rows` of a counter for each value, and the counts two words.
-        unsafe {
-            kernel::add_up::launch_unchecked::<R>(
-                client,
-                CubeCount::Static((1 << bits) / BINS, 1, 1),
-                CubeDim::new_1d(UNITS),
-                self.scratch.array(1),
-                self.counts.array(1),
-                rows + u32::from(self.shape.fields > 1),
-                u32::from(self.first),
-                1 << bits,
-                UNITS,
-                BINS,
-            );
-        }
-    }
-
-    /// Adds to the counts.
-    #[allow(unsafe_code)]
-    fn in_memory<R: Runtime>(&self, gpu: &Gpu, client: &ComputeClient<R>) {
-        let Shape {
-            bits, units, items, ..
-        } = self.shape;
-        let vectors = self.vectors();
-        // SAFETY: places of vectors are compared with `vectors`, which are whole; the one after them is read where samples
-        // are left, which it holds. The counts were checked to hold two words for each value.
-        unsafe {
-            kernel::count_in_memory::launch_unchecked::<R>(
-                client,
-                // One vector more, which may be a part.
-                cubes(gpu, (vectors as u32 + 1).div_ceil(units * items)),
-                CubeDim::new_1d(units),
-                4,
-                self.from.array(4),
-                self.counts.array(1),
-                vectors as u32,
-                (self.len % u64::from(128 / bits)) as u32,
-                self.shape,
-            );
-        }
     }
 
     /// Cubes that count the same values: as many as the device runs at once, but no more than pay.

@@ -8,7 +8,6 @@ pub mod cpu;
 pub mod even;
 #[cfg(feature = "gpu")]
 pub mod gpu;
-pub mod levels;
 
 #[cfg(test)]
 mod tests;

@@ -23,7 +23,7 @@ use crate::look_back::lanes;
 use crate::scan::Kind;
 use crate::scan::gpu::tiles::Plan as ScanPlan;
 use crate::transpose::gpu::Matrix;
-use relief_kernels::device::{Buffer, DeviceError, Gpu, Operand, cubes, on_client};
+use relief_kernels::device::{Buffer, DeviceError, Gpu, Operand, cubes, line, on_client, start};
 use relief_kernels::policy::{self, Space, Tuning};
 
 mod carries;
@@ -141,9 +141,7 @@ fn run(
     to: Matrix<'_>,
     scratch: &Buffer,
 ) -> Result<(), DeviceError> {
-    if !SPACE.contains(tuning) {
-        return Err(gpu.unsupported(format!("the layout {tuning}")));
-    }
+    gpu.check_layout(&SPACE, tuning)?;
     let rows = |matrix: Matrix<'_>, bits: u32| {
         let row = u64::from(width.div_ceil(128 / bits.min(32))) * 4 * u64::from(bits.div_ceil(32));
         let words = u64::from(matrix.pitch) * u64::from(height);
@@ -256,26 +254,16 @@ impl<'a> Launch<'a> {
         self.finish_tiles(gpu, client);
     }
 
-    #[allow(unsafe_code)]
     fn lift<R: Runtime>(&self, gpu: &Gpu, client: &ComputeClient<R>, row: Above<'_>) {
         let columns = self.strips * self.plan.strip();
         // SAFETY: columns are compared with the width, of which the row holds as many sums and each row of `above` at least as many;
         // bands with their number.
-        unsafe {
-            lift::launch_unchecked::<R>(
-                client,
-                cubes(gpu, (columns * self.bands).div_ceil(carries::LIFT)),
-                CubeDim::new_1d(carries::LIFT),
-                self.above.array(1),
-                row.buffer.array(1),
-                row.start as u32,
-                self.size.0.next_multiple_of(4),
-                columns,
-                self.bands,
-                self.plan.sums == Sums::Long,
-                self.plan.float(),
-            );
-        }
+        start!(
+            client, line(gpu, columns * self.bands, carries::LIFT),
+            unsafe lift(
+                self.above.array(1), row.buffer.array(1), row.start as u32,
+                self.size.0.next_multiple_of(4), columns, self.bands, self.plan.sums == Sums::Long,
+                self.plan.float()));
     }
 
     /// As many cubes as have a plane for each tile of a band's strips.
@@ -283,32 +271,15 @@ impl<'a> Launch<'a> {
         cubes(gpu, self.strips.div_ceil(self.plan.planes()) * self.bands)
     }
 
-    #[allow(unsafe_code)]
     fn sum_tiles<R: Runtime>(&self, gpu: &Gpu, client: &ComputeClient<R>) {
         let words = self.plan.words_in();
         // SAFETY: rows and vectors are compared with the size, of which the picture has as many; sums are written for existing tiles,
         // of which both parts of the scratch memory hold as many.
-        unsafe {
-            sum_tiles::launch_unchecked::<R>(
-                client,
-                self.tiles(gpu),
-                CubeDim::new_1d(self.plan.units),
-                words,
-                4,
-                self.from.buffer.array(words),
-                self.down.array(4),
-                self.left.array(1),
-                self.size.0,
-                self.size.1,
-                self.from.pitch / words as u32,
-                self.strips,
-                self.bands,
-                self.plan,
-            );
-        }
+        start!(client, (self.tiles(gpu), CubeDim::new_1d(self.plan.units)), unsafe sum_tiles(
+            words, 4, self.from.buffer.array(words), self.down.array(4), self.left.array(1), self.size.0,
+            self.size.1, self.from.pitch / words as u32, self.strips, self.bands, self.plan));
     }
 
-    #[allow(unsafe_code)]
     fn add_down<R: Runtime>(
         &self,
         gpu: &Gpu,
@@ -318,20 +289,11 @@ impl<'a> Launch<'a> {
         rows: u32,
     ) {
         // SAFETY: columns and rows are compared with their numbers, of which the part holds as many.
-        unsafe {
-            add_down::launch_unchecked::<R>(
-                client,
-                cubes(gpu, columns.div_ceil(carries::COLUMNS)),
-                CubeDim::new_1d(carries::COLUMNS * carries::PARTS),
-                words.array(1),
-                columns,
-                rows,
-                self.plan.float(),
-            );
-        }
+        start!(
+            client, (cubes(gpu, columns.div_ceil(carries::COLUMNS)), CubeDim::new_1d(carries::COLUMNS * carries::PARTS)),
+            unsafe add_down(words.array(1), columns, rows, self.plan.float()));
     }
 
-    #[allow(unsafe_code)]
     fn add_across<R: Runtime>(&self, gpu: &Gpu, client: &ComputeClient<R>) {
         let vectors = self.strips * self.plan.strip() / 4;
         let element = if self.plan.float() {
@@ -350,45 +312,17 @@ impl<'a> Launch<'a> {
         };
         let scan = ScanPlan::new(tuning, element, Kind::Inclusive, self.plan.lanes);
         // SAFETY: vectors are compared with those of a row and rows with the bands, of which both parts hold as many.
-        unsafe {
-            add_across::launch_unchecked::<R>(
-                client,
-                cubes(gpu, self.bands),
-                CubeDim::new_1d(scan.units),
-                4,
-                self.down.array(4),
-                self.above.array(4),
-                vectors,
-                self.bands,
-                self.plan.sums == Sums::Long,
-                scan,
-            );
-        }
+        start!(client, (cubes(gpu, self.bands), CubeDim::new_1d(scan.units)), unsafe add_across(
+            4, self.down.array(4), self.above.array(4), vectors, self.bands, self.plan.sums == Sums::Long,
+            scan));
     }
 
-    #[allow(unsafe_code)]
     fn finish_tiles<R: Runtime>(&self, gpu: &Gpu, client: &ComputeClient<R>) {
         let words = self.plan.words_in();
         // SAFETY: as of `sum_tiles`; and the result holds as many vectors of sums.
-        unsafe {
-            finish_tiles::launch_unchecked::<R>(
-                client,
-                self.tiles(gpu),
-                CubeDim::new_1d(self.plan.units),
-                words,
-                4,
-                self.from.buffer.array(words),
-                self.above.array(4),
-                self.left.array(1),
-                self.to.buffer.array(4),
-                self.size.0,
-                self.size.1,
-                self.from.pitch / words as u32,
-                self.to.pitch / 4,
-                self.strips,
-                self.bands,
-                self.plan,
-            );
-        }
+        start!(client, (self.tiles(gpu), CubeDim::new_1d(self.plan.units)), unsafe finish_tiles(
+            words, 4, self.from.buffer.array(words), self.above.array(4), self.left.array(1),
+            self.to.buffer.array(4), self.size.0, self.size.1, self.from.pitch / words as u32,
+            self.to.pitch / 4, self.strips, self.bands, self.plan));
     }
 }

@@ -203,12 +203,14 @@ mod x86 {
         let red_green = _mm512_set1_epi32((7152 << 16) | 2126);
         let blue = _mm512_set1_epi32(722);
         let grays = |bytes: __m512i, (first, second): (__m512i, __m512i)| {
+            // rung: map/gray on cpu: one thread
             let pairs = _mm512_maskz_permutexvar_epi8(0x5555_5555_5555_5555, first, bytes);
             let blues = _mm512_maskz_permutexvar_epi8(0x1111_1111_1111_1111, second, bytes);
             let sum = _mm512_add_epi32(
                 _mm512_madd_epi16(pairs, red_green),
                 _mm512_madd_epi16(blues, blue),
             );
+            // end
             // (sum + 5000 + ½)·10⁻⁴, rounded down.
             let half = _mm512_set1_ps(0.500_05);
             _mm512_cvttps_epi32(_mm512_fmadd_ps(

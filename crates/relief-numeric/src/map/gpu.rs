@@ -8,7 +8,9 @@
 
 use cubecl::prelude::*;
 
-use relief_kernels::device::{Buffer, DeviceError, Gpu, Operand, cube_number, cubes, on_client};
+use relief_kernels::device::{
+    Buffer, DeviceError, Gpu, Operand, cube_number, cubes, launch, on_client, start,
+};
 use relief_kernels::policy::{self, Space, Tuning};
 
 /// The layouts of [`add_with`] and [`scale_with`].
@@ -97,11 +99,9 @@ fn map(
     out: &Buffer,
     count: usize,
 ) -> Result<(), DeviceError> {
-    if !SPACE.contains(tuning) {
-        return Err(gpu.unsupported(format!("the layout {tuning}")));
-    }
+    gpu.check_layout(&SPACE, tuning)?;
     let buffers = [("a term", inputs[0]), ("a term", inputs[1]), ("the result", out)];
-    let words = words(gpu, count, &buffers)?;
+    let words = gpu.count_words(count as u64, &buffers)?;
     let vectors = words / tuning.vector;
     if vectors == 0 {
         return Ok(());
@@ -117,20 +117,6 @@ fn map(
     })
 }
 
-/// `count` rounded up to a multiple of 4, where every buffer holds as many words.
-fn words(gpu: &Gpu, count: usize, buffers: &[(&'static str, &Buffer)]) -> Result<u32, DeviceError> {
-    // No buffer holds so many words that rounding them up overflows.
-    let padded = count.checked_next_multiple_of(4).unwrap_or(usize::MAX);
-    for (what, buffer) in buffers {
-        gpu.holds(what, buffer, padded as u64)?;
-    }
-    // Places past the end are counted too, up to a cube for each row of the grid.
-    match u32::try_from(padded) {
-        Ok(padded) if padded < 0xF000_0000 => Ok(padded),
-        _ => Err(gpu.unsupported(format!("{count} elements at once"))),
-    }
-}
-
 #[allow(unsafe_code, clippy::too_many_arguments)]
 fn map_on<R: Runtime>(
     client: &ComputeClient<R>,
@@ -144,22 +130,9 @@ fn map_on<R: Runtime>(
 ) {
     let width = tuning.vector as usize;
     // SAFETY: places are compared with `vectors`, and all buffers hold as many.
-    unsafe {
-        map_vectors::launch_unchecked::<R>(
-            client,
-            grid,
-            CubeDim::new_1d(tuning.units),
-            width,
-            a.array(width),
-            b.array(width),
-            out.array(width),
-            factor,
-            vectors,
-            tuning.units,
-            tuning.items,
-            which,
-        );
-    }
+    start!(client, (grid, CubeDim::new_1d(tuning.units)), unsafe map_vectors(
+        width, a.array(width), b.array(width), out.array(width), factor, vectors, tuning.units,
+        tuning.items, which));
 }
 
 #[cube(launch_unchecked)]
@@ -175,6 +148,7 @@ fn map_vectors<N: Size>(
 ) {
     let first = cube_number() * comptime!(units * items) + UNIT_POS_X;
     if first + comptime!(units * (items - 1)) < count {
+        // rung: map on gpu: several quads
         let mut held = Array::<Vector<f32, N>>::new(comptime!(items as usize));
         #[unroll]
         for k in 0..comptime!(items as usize) {
@@ -190,6 +164,7 @@ fn map_vectors<N: Size>(
         for k in 0..comptime!(items as usize) {
             out[first as usize + comptime!(k * units as usize)] = held[k];
         }
+        // end
     } else {
         let mut place = first;
         while place < count {
@@ -238,50 +213,22 @@ pub fn gray_with(
     out: &Buffer,
     count: usize,
 ) -> Result<(), DeviceError> {
-    if !GRAY_SPACE.contains(tuning) {
-        return Err(gpu.unsupported(format!("the layout {tuning}")));
-    }
-    words(gpu, count.saturating_mul(3).div_ceil(4), &[("the colours", rgb)])?;
-    let vectors = words(gpu, count.div_ceil(4), &[("the grays", out)])? / 4;
+    gpu.check_layout(&GRAY_SPACE, tuning)?;
+    gpu.count_words(
+        (count.saturating_mul(3).div_ceil(4)) as u64,
+        &[("the colours", rgb)],
+    )?;
+    let vectors = gpu.count_words(count.div_ceil(4) as u64, &[("the grays", out)])? / 4;
     if vectors == 0 {
         return Ok(());
     }
     let grid = cubes(gpu, vectors.div_ceil(tuning.units * tuning.items));
-    gpu.launch(
-        "gray",
-        &tuning,
-        &[
-            Operand::read("the colours", rgb),
-            Operand::write("the grays", out),
-        ],
-        || on_client!(gpu, client => gray_on(client, tuning, rgb, out, vectors, grid.clone())),
-    )
-}
-
-#[allow(unsafe_code)]
-fn gray_on<R: Runtime>(
-    client: &ComputeClient<R>,
-    tuning: Tuning,
-    rgb: &Buffer,
-    out: &Buffer,
-    vectors: u32,
-    grid: CubeCount,
-) {
     // SAFETY: places of the output are compared with `vectors`, those of the input clamped to its last vector.
-    unsafe {
-        gray_vectors::launch_unchecked::<R>(
-            client,
-            grid,
-            CubeDim::new_1d(tuning.units),
-            4,
-            rgb.array(4),
-            out.array(4),
-            vectors,
-            (rgb.words() / 4) as u32 - 1,
-            tuning.units,
-            tuning.items,
-        );
-    }
+    launch!(
+        gpu, "gray", &tuning, &[Operand::read("the colours", rgb), Operand::write("the grays", out)],
+        (grid, CubeDim::new_1d(tuning.units)),
+        unsafe gray_vectors(
+            4, rgb.array(4), out.array(4), vectors, (rgb.words() / 4) as u32 - 1, tuning.units, tuning.items))
 }
 
 #[cube(launch_unchecked)]
@@ -298,6 +245,7 @@ fn gray_vectors<N: Size>(
     for k in 0..items {
         let place = first + comptime!(k * units);
         if place < count {
+            // rung: map on gpu: several vectors
             // The last colours may end before the third vector.
             let at = place * 3u32;
             let a = rgb[min(at, last) as usize];
@@ -309,6 +257,7 @@ fn gray_vectors<N: Size>(
             grays[2usize] = gray_word(b[2usize], b[3usize], c[0usize]);
             grays[3usize] = gray_word(c[1usize], c[2usize], c[3usize]);
             out[place as usize] = grays;
+            // end
         }
     }
 }

@@ -12,7 +12,7 @@ use cubecl::ir::{ElemType, FloatKind};
 use cubecl::prelude::*;
 use cubecl::zspace::{shape, strides};
 
-use relief_kernels::device::{Buffer, DeviceError, Gpu, Operand, addresses, cubes, on_client};
+use relief_kernels::device::{Buffer, DeviceError, Gpu, Operand, addresses, cubes, on_client, start};
 use relief_kernels::policy::{self, Space, Tuning};
 
 mod halves;
@@ -122,9 +122,7 @@ pub fn multiply_by(
     right: Rows<'_>,
     result: Rows<'_>,
 ) -> Result<(), DeviceError> {
-    if !SPACE.contains(tuning) {
-        return Err(gpu.unsupported(format!("the layout {tuning}")));
-    }
+    gpu.check_layout(&SPACE, tuning)?;
     let tuning = if copies(gpu) && tuning == DEFAULT {
         STRAIGHT
     } else {
@@ -216,56 +214,24 @@ impl Launch<'_> {
         ]
     }
 
-    #[allow(unsafe_code)]
     fn on<R: Runtime>(&self, gpu: &Gpu, client: &ComputeClient<R>, tile: Tile) {
         let (left, right, result) = (self.left, self.right, self.result);
         // SAFETY: what is read is clamped to the last row and the last vector of a row, which the buffers hold, or, where there are
         // no products, not read; what is written is compared with the rows and vectors of the result.
-        unsafe {
-            multiply_tiles::launch_unchecked::<R>(
-                client,
-                cubes(gpu, self.count),
-                CubeDim::new_1d(tile.units),
-                4,
-                left.buffer.array(4),
-                right.buffer.array(4),
-                result.buffer.array(4),
-                self.shape.rows,
-                self.shape.inner,
-                self.shape.columns.div_ceil(4),
-                left.pitch / 4,
-                right.pitch / 4,
-                result.pitch / 4,
-                0,
-                tile,
-            );
-        }
+        start!(client, (cubes(gpu, self.count), CubeDim::new_1d(tile.units)), unsafe multiply_tiles(
+            4, left.buffer.array(4), right.buffer.array(4), result.buffer.array(4), self.shape.rows,
+            self.shape.inner, self.shape.columns.div_ceil(4), left.pitch / 4, right.pitch / 4,
+            result.pitch / 4, 0, tile));
     }
 
-    #[allow(unsafe_code)]
     fn straight_on<R: Runtime>(&self, gpu: &Gpu, client: &ComputeClient<R>, tile: Tile) {
         let (left, right, result) = (self.left, self.right, self.result);
         // SAFETY: what is read is clamped to the last row, the last vector of a row and the last number of k, which the buffers hold; what is written
         // is compared with the rows and vectors of the result.
-        unsafe {
-            multiply_straight::launch_unchecked::<R>(
-                client,
-                cubes(gpu, self.count),
-                CubeDim::new_1d(tile.units),
-                4,
-                left.buffer.array(1),
-                right.buffer.array(4),
-                result.buffer.array(4),
-                self.shape.rows,
-                self.shape.inner,
-                self.shape.columns.div_ceil(4),
-                left.pitch,
-                right.pitch / 4,
-                result.pitch / 4,
-                0,
-                tile,
-            );
-        }
+        start!(client, (cubes(gpu, self.count), CubeDim::new_1d(tile.units)), unsafe multiply_straight(
+            4, left.buffer.array(1), right.buffer.array(4), result.buffer.array(4), self.shape.rows,
+            self.shape.inner, self.shape.columns.div_ceil(4), left.pitch, right.pitch / 4,
+            result.pitch / 4, 0, tile));
     }
 }
 
@@ -374,22 +340,12 @@ impl Launch<'_> {
                 .with_swizzle(TensorMapSwizzle::B128)
         };
         // SAFETY: what is read outside of the operands is 0; what is written is compared with the rows and pairs of the result.
-        unsafe {
-            multiply_halves_kernel::launch_unchecked::<E, R>(
-                client,
-                cubes(gpu, self.count),
-                CubeDim::new_1d(halves::UNITS),
-                addresses(gpu),
-                2,
-                of(rows, inner, self.left, halves::ROWS),
-                of(inner, columns, self.right, halves::SLICE),
-                result.buffer.array(2),
-                rows,
-                inner,
-                columns,
-                result.pitch / 2,
-            );
-        }
+        start!(
+            client, (cubes(gpu, self.count), CubeDim::new_1d(halves::UNITS)),
+            unsafe multiply_halves_kernel<E, _>(
+                addresses(gpu), 2, of(rows, inner, self.left, halves::ROWS),
+                of(inner, columns, self.right, halves::SLICE), result.buffer.array(2), rows, inner,
+                columns, result.pitch / 2));
     }
 }
 

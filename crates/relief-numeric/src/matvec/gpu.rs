@@ -10,7 +10,7 @@
 use cubecl::prelude::*;
 
 use super::{BLOCK, ROWS};
-use relief_kernels::device::{Buffer, DeviceError, Gpu, Operand, cubes, on_client};
+use relief_kernels::device::{Buffer, DeviceError, Gpu, Operand, cubes, on_client, start};
 use relief_kernels::policy::{self, Space, Tuning};
 
 mod columns;
@@ -122,9 +122,7 @@ pub fn matrix_vector_with(
     y: &Buffer,
     scratch: &Buffer,
 ) -> Result<(), DeviceError> {
-    if !ROWS_SPACE.contains(tuning) {
-        return Err(gpu.unsupported(format!("the layout {tuning}")));
-    }
+    gpu.check_layout(&ROWS_SPACE, tuning)?;
     matrix.check(gpu)?;
     let needed = rows_scratch_words(matrix.rows, matrix.columns);
     gpu.holds("x", x, u64::from(matrix.columns).next_multiple_of(4))?;
@@ -205,28 +203,13 @@ struct RowsLaunch<'a> {
 }
 
 impl RowsLaunch<'_> {
-    #[allow(unsafe_code)]
     fn on<R: Runtime>(&self, gpu: &Gpu, client: &ComputeClient<R>, plan: Along) {
         let from = self.from;
         // SAFETY: rows are clamped to the last, vectors compared with those of a row, and the buffer holds as many, x a row of them;
         // results are written for existing blocks of existing rows, `pitch` words apart, and the target holds as many.
-        unsafe {
-            sum_rows::launch_unchecked::<R>(
-                client,
-                cubes(gpu, self.count),
-                CubeDim::new_1d(plan.units()),
-                4,
-                from.buffer.array(4),
-                self.x.array(4),
-                self.to.array(1),
-                from.columns,
-                from.pitch / 4,
-                from.rows,
-                self.blocks,
-                self.pitch,
-                plan,
-            );
-        }
+        start!(client, (cubes(gpu, self.count), CubeDim::new_1d(plan.units())), unsafe sum_rows(
+            4, from.buffer.array(4), self.x.array(4), self.to.array(1), from.columns, from.pitch / 4,
+            from.rows, self.blocks, self.pitch, plan));
     }
 }
 
@@ -261,9 +244,7 @@ pub fn vector_matrix_with(
     y: &Buffer,
     scratch: &Buffer,
 ) -> Result<(), DeviceError> {
-    if !COLUMNS_SPACE.contains(tuning) {
-        return Err(gpu.unsupported(format!("the layout {tuning}")));
-    }
+    gpu.check_layout(&COLUMNS_SPACE, tuning)?;
     matrix.check(gpu)?;
     let needed = columns_scratch_words(matrix.rows, matrix.columns);
     gpu.holds("x", x, u64::from(matrix.rows).next_multiple_of(4))?;
@@ -356,27 +337,14 @@ struct ColumnsLaunch<'a> {
 }
 
 impl ColumnsLaunch<'_> {
-    #[allow(unsafe_code)]
     fn on<R: Runtime>(&self, gpu: &Gpu, client: &ComputeClient<R>, plan: Across) {
         let from = self.from;
         // SAFETY: rows are compared with their number, or clamped, and columns clamped to the last vector, and the buffer holds as
         // many, x a number for each row up to whole vectors; results are written for existing blocks and columns, and the target
         // holds a row of vectors for each block.
-        unsafe {
-            sum_columns::launch_unchecked::<R>(
-                client,
-                cubes(gpu, self.count),
-                CubeDim::new_1d(plan.units()),
-                4,
-                from.buffer.array(4),
-                self.x.array(4),
-                self.to.array(4),
-                self.vectors,
-                from.pitch / 4,
-                from.rows,
-                plan,
-            );
-        }
+        start!(client, (cubes(gpu, self.count), CubeDim::new_1d(plan.units())), unsafe sum_columns(
+            4, from.buffer.array(4), self.x.array(4), self.to.array(4), self.vectors, from.pitch / 4,
+            from.rows, plan));
     }
 }
 

@@ -16,7 +16,7 @@ use cubecl::prelude::*;
 use super::FAR;
 use crate::element::Element;
 use relief_kernels::copy::gpu::fill;
-use relief_kernels::device::{Buffer, DeviceError, Gpu, Operand, addresses, on_client};
+use relief_kernels::device::{Buffer, DeviceError, Gpu, Operand, addresses, launch, on_client, start};
 use relief_kernels::policy::{self, Space, Tuning};
 
 mod padding;
@@ -374,26 +374,33 @@ impl Product<'_> {
             left: &left,
             right: &right,
         };
-        gpu.launch(
-            "min-plus left",
-            &shape.form,
+        let Padded { rows, inner, .. } = launch.padded;
+        // SAFETY: numbers are read at most at row `size.rows` − 1, column `size.inner` − 1 of `a`, which holds as many rows of its
+        // pitch; as many words are written as there are units, `inner` × `rows`, which is how long `left` was cut.
+        launch!(
+            gpu, "min-plus left", &shape.form,
             &[
                 Operand::read("the left matrix", a.buffer),
                 Operand::update("scratch memory", &found),
                 Operand::write("scratch memory", &left),
             ],
-            || on_client!(gpu, client => launch.pad_left(client)),
-        )?;
-        gpu.launch(
-            "min-plus right",
-            &shape.form,
+            (CubeCount::Static(inner / SIDE, rows / SIDE, 1), CubeDim::new_2d(SIDE, ROWS)),
+            unsafe pad_transposed(
+                launch.a.buffer.array(1), launch.left.array(1), launch.found.array(1), launch.size.inner,
+                launch.size.rows, launch.a.pitch, rows, launch.infinity(), launch.shape.form))?;
+        let Padded { inner, columns, .. } = launch.padded;
+        // SAFETY: as above, of `b` and `right`.
+        launch!(
+            gpu, "min-plus right", &shape.form,
             &[
                 Operand::read("the right matrix", b.buffer),
                 Operand::update("scratch memory", &found),
                 Operand::write("scratch memory", &right),
             ],
-            || on_client!(gpu, client => launch.pad_right(client)),
-        )?;
+            (CubeCount::Static(columns / SIDE, inner / SIDE, 1), CubeDim::new_2d(SIDE, ROWS)),
+            unsafe pad(
+                launch.b.buffer.array(1), launch.right.array(1), launch.found.array(1), launch.size.columns,
+                launch.size.inner, launch.b.pitch, columns, launch.infinity(), launch.shape.form))?;
         for shape in [Some(shapes.first), shapes.other].into_iter().flatten() {
             let launch = Launch { shape, ..launch };
             // A kernel that has nothing to do overwrites `ran` alone.
@@ -582,51 +589,6 @@ impl Launch<'_> {
         }
     }
 
-    #[allow(unsafe_code)]
-    fn pad_left<R: Runtime>(&self, client: &ComputeClient<R>) {
-        let Padded { rows, inner, .. } = self.padded;
-        // SAFETY: numbers are read at most at row `size.rows` − 1, column `size.inner` − 1 of `a`, which holds as many rows of its
-        // pitch; as many words are written as there are units, `inner` × `rows`, which is how long `left` was cut.
-        unsafe {
-            pad_transposed::launch_unchecked::<R>(
-                client,
-                CubeCount::Static(inner / SIDE, rows / SIDE, 1),
-                CubeDim::new_2d(SIDE, ROWS),
-                self.a.buffer.array(1),
-                self.left.array(1),
-                self.found.array(1),
-                self.size.inner,
-                self.size.rows,
-                self.a.pitch,
-                rows,
-                self.infinity(),
-                self.shape.form,
-            );
-        }
-    }
-
-    #[allow(unsafe_code)]
-    fn pad_right<R: Runtime>(&self, client: &ComputeClient<R>) {
-        let Padded { inner, columns, .. } = self.padded;
-        // SAFETY: as above, of `b` and `right`.
-        unsafe {
-            pad::launch_unchecked::<R>(
-                client,
-                CubeCount::Static(columns / SIDE, inner / SIDE, 1),
-                CubeDim::new_2d(SIDE, ROWS),
-                self.b.buffer.array(1),
-                self.right.array(1),
-                self.found.array(1),
-                self.size.columns,
-                self.size.inner,
-                self.b.pitch,
-                columns,
-                self.infinity(),
-                self.shape.form,
-            );
-        }
-    }
-
     fn product<R: Runtime>(&self, gpu: &Gpu, client: &ComputeClient<R>) {
         match self.shape.step {
             Step::Integer => self.product_of::<i32, R>(gpu, client),
@@ -634,7 +596,6 @@ impl Launch<'_> {
         }
     }
 
-    #[allow(unsafe_code)]
     fn product_of<T: Numeric, R: Runtime>(&self, gpu: &Gpu, client: &ComputeClient<R>) {
         let shape = self.shape;
         let steps = self.size.inner.div_ceil(shape.depth).max(1);
@@ -663,29 +624,8 @@ impl Launch<'_> {
         // SAFETY: slices reach to row steps · depth of the padded operands, which is at most `padded.inner` because the depth divides
         // that, and the operands are padded to the tiles of all cubes; one word of `ran` is written; places of shared memory are below the slices that it holds. Lines of the
         // result are compared with `rows`, vectors with those of a row, which its pitch holds.
-        unsafe {
-            min_plus_tiles::launch_unchecked::<T, R>(
-                client,
-                grid,
-                units,
-                addresses,
-                4,
-                width,
-                left,
-                right,
-                found,
-                old,
-                out,
-                self.ran.array(1),
-                pitches.0,
-                pitches.1,
-                steps,
-                rows,
-                vectors,
-                pitches.2,
-                self.infinity(),
-                shape,
-            );
-        }
+        start!(client, (grid, units), unsafe min_plus_tiles<T, _>(
+            addresses, 4, width, left, right, found, old, out, self.ran.array(1), pitches.0, pitches.1,
+            steps, rows, vectors, pitches.2, self.infinity(), shape));
     }
 }

@@ -17,7 +17,7 @@ use cubecl::prelude::*;
 use super::function::Taps;
 use super::{Height, Operator, StructuringFunction};
 use crate::element::Element;
-use relief_kernels::device::{Buffer, DeviceError, Gpu, Operand, on_client};
+use relief_kernels::device::{Buffer, DeviceError, Gpu, Operand, on_client, start};
 use relief_kernels::policy::{self, Space, Tuning};
 
 mod samples;
@@ -240,9 +240,7 @@ impl Morphology {
         from: &Buffer,
         to: &Buffer,
     ) -> Result<(), DeviceError> {
-        if !SPACE.contains(tuning) {
-            return Err(gpu.unsupported(format!("the layout {tuning}")));
-        }
+        gpu.check_layout(&SPACE, tuning)?;
         self.run(gpu, tuning, size, from, to)
     }
 
@@ -347,14 +345,7 @@ impl Call<'_> {
     }
 
     fn grid(&self, across: u32, down: u32) -> Result<CubeCount, DeviceError> {
-        let most = self.gpu.report().cubes.min(65_535);
-        if across > most || down > most {
-            let Size { width, height } = self.size;
-            return Err(self
-                .gpu
-                .unsupported(format!("{width} × {height} samples in one launch")));
-        }
-        Ok(CubeCount::Static(across, down, 1))
+        self.gpu.grid(across, down)
     }
 
     /// Fours from one row to the next.
@@ -377,7 +368,6 @@ impl Call<'_> {
         })
     }
 
-    #[allow(unsafe_code)]
     fn tiles_on<L: Numeric, R: Runtime>(
         &self,
         client: &ComputeClient<R>,
@@ -388,23 +378,12 @@ impl Call<'_> {
         // SAFETY: samples are read and results written where row and column are the picture's, of which both buffers hold as many; heights are
         // as many as `plan.heights()`, which does not depend on the layout. A unit sees fours x…x + `fours()` of rows of `units.0` +
         // `fours()`, and rows to `rows` · y + `rows` − 1 + 2 `radius` of as many as the tile has and 2 `radius`.
-        unsafe {
-            square::dilate_tiles::launch_unchecked::<L, R>(
-                client,
-                grid,
-                CubeDim::new_1d(plan.units.0 * plan.units.1),
-                4,
-                plan.samples.words(),
-                self.from.array(plan.samples.words()),
-                heights.array(4),
-                self.to.array(plan.samples.words()),
-                self.size.width,
-                self.size.height,
-                self.pitch(),
-                self.morphology.least,
-                plan,
-            );
-        }
+        start!(
+            client, (grid, CubeDim::new_1d(plan.units.0 * plan.units.1)),
+            unsafe square::dilate_tiles<L, _>(
+                4, plan.samples.words(), self.from.array(plan.samples.words()), heights.array(4),
+                self.to.array(plan.samples.words()), self.size.width, self.size.height, self.pitch(),
+                self.morphology.least, plan));
     }
 
     fn strips(&self, plan: sum::Plan) -> Result<(), DeviceError> {
@@ -422,7 +401,6 @@ impl Call<'_> {
         })
     }
 
-    #[allow(unsafe_code)]
     fn strips_on<L: Numeric, R: Runtime>(
         &self,
         client: &ComputeClient<R>,
@@ -433,24 +411,12 @@ impl Call<'_> {
         let heights = &self.morphology.heights;
         // SAFETY: as of `tiles_on`; heights are those of two sides. Rows of the ring are less than as many as it has: of a step they begin at a
         // multiple of its rows, and what a unit sees from there on ends at most once.
-        unsafe {
-            sum::dilate_strips::launch_unchecked::<L, R>(
-                client,
-                grid,
-                CubeDim::new_1d(plan.units.0 * plan.units.1),
-                4,
-                plan.samples.words(),
-                self.from.array(plan.samples.words()),
-                heights.array(1),
-                self.to.array(plan.samples.words()),
-                self.size.width,
-                self.size.height,
-                self.pitch(),
-                self.morphology.least,
-                steps,
-                plan,
-            );
-        }
+        start!(
+            client, (grid, CubeDim::new_1d(plan.units.0 * plan.units.1)),
+            unsafe sum::dilate_strips<L, _>(
+                4, plan.samples.words(), self.from.array(plan.samples.words()), heights.array(1),
+                self.to.array(plan.samples.words()), self.size.width, self.size.height, self.pitch(),
+                self.morphology.least, steps, plan));
     }
 }
 

@@ -13,7 +13,7 @@
 use cubecl::prelude::*;
 
 use super::{Body, Interaction, Motion, Space};
-use relief_kernels::device::{Buffer, DeviceError, Gpu, Operand, cubes, on_client};
+use relief_kernels::device::{Buffer, DeviceError, Gpu, Operand, cubes, launch, line, on_client, start};
 use relief_kernels::policy::{self, Space as Layouts, Tuning};
 
 mod kernels;
@@ -142,9 +142,7 @@ pub fn accelerations_with(
     to: &Buffer,
     scratch: &Buffer,
 ) -> Result<(), DeviceError> {
-    if !SPACE.contains(tuning) {
-        return Err(gpu.unsupported(format!("the layout {tuning}")));
-    }
+    gpu.check_layout(&SPACE, tuning)?;
     let counted = parts > 0 && parts <= 1 << 16 && targets.count.saturating_mul(parts) <= MOST;
     if !holds(targets) || !holds(sources) || !counted {
         return Err(gpu.unsupported(format!(
@@ -179,99 +177,32 @@ pub fn accelerations_with(
         units: tuning.units,
         items: tuning.items,
     };
-    let launch = Launch {
-        interaction,
-        targets,
-        sources,
-        parts: parts as u32,
-        to: if parts == 1 { to } else { scratch },
-    };
-    gpu.launch(
-        "nbody",
-        &shape,
-        &[bodies[0], bodies[1], Operand::write("accelerations", launch.to)],
-        || on_client!(gpu, client => launch.pull(gpu, client, shape)),
-    )?;
+    let (made, count) = (if parts == 1 { to } else { scratch }, parts as u32);
+    let (of, by) = (targets.count as u32, sources.count as u32);
+    let groups = of.div_ceil(shape.units * shape.items);
+    // SAFETY: bodies are compared with their numbers, which the buffers hold; a result is written for existing targets of existing
+    // parts, and the target has as many vectors. Shared memory has a vector for each unit, and rounds end within it.
+    launch!(
+        gpu, "nbody", &shape, &[bodies[0], bodies[1], Operand::write("accelerations", made)],
+        (cubes(gpu, groups * count), CubeDim::new_1d(shape.units)),
+        unsafe pull(
+            4, targets.buffer.array(4), sources.buffer.array(4), made.array(4), of, by, by.div_ceil(count), count, groups,
+            interaction.softening_squared(), 1.0 / interaction.period(),
+            if parts == 1 { interaction.factor() } else { 1.0 }, shape))?;
     if parts == 1 {
         return Ok(());
     }
-    let launch = Launch { to, ..launch };
-    gpu.launch(
-        "nbody parts",
-        &(),
-        &[
-            Operand::read("scratch memory", scratch),
-            Operand::write("accelerations", to),
-        ],
-        || on_client!(gpu, client => launch.add(gpu, client, scratch)),
-    )
+    // SAFETY: targets are compared with their number; the scratch memory has a vector for each in every part, the result one.
+    launch!(
+        gpu, "nbody parts", &(),
+        &[Operand::read("scratch memory", scratch), Operand::write("accelerations", to)],
+        line(gpu, of, UNITS),
+        unsafe add_parts(4, scratch.array(4), to.array(4), of, count, interaction.factor()))
 }
 
 /// Whether a buffer has its bodies, and they can be counted.
 const fn holds(bodies: Bodies<'_>) -> bool {
     bodies.count <= MOST && 4 * bodies.count <= bodies.buffer.words()
-}
-
-#[derive(Clone, Copy)]
-struct Launch<'a> {
-    interaction: &'a Interaction,
-    targets: Bodies<'a>,
-    sources: Bodies<'a>,
-    parts: u32,
-    to: &'a Buffer,
-}
-
-impl Launch<'_> {
-    #[allow(unsafe_code)]
-    fn pull<R: Runtime>(&self, gpu: &Gpu, client: &ComputeClient<R>, shape: Shape) {
-        let (targets, sources) = (self.targets.count as u32, self.sources.count as u32);
-        let groups = targets.div_ceil(shape.units * shape.items);
-        // SAFETY: bodies are compared with their numbers, which the buffers hold; a result is written for existing targets of existing
-        // parts, and the target has as many vectors. Shared memory has a vector for each unit, and rounds end within it.
-        unsafe {
-            pull::launch_unchecked::<R>(
-                client,
-                cubes(gpu, groups * self.parts),
-                CubeDim::new_1d(shape.units),
-                4,
-                self.targets.buffer.array(4),
-                self.sources.buffer.array(4),
-                self.to.array(4),
-                targets,
-                sources,
-                sources.div_ceil(self.parts),
-                self.parts,
-                groups,
-                self.interaction.softening_squared(),
-                1.0 / self.interaction.period(),
-                if self.parts == 1 {
-                    self.interaction.factor()
-                } else {
-                    1.0
-                },
-                shape,
-            );
-        }
-    }
-
-    #[allow(unsafe_code)]
-    fn add<R: Runtime>(&self, gpu: &Gpu, client: &ComputeClient<R>, scratch: &Buffer) {
-        let targets = self.targets.count as u32;
-        // SAFETY: targets are compared with their number; the scratch memory has a vector for each in every part, the result one.
-        unsafe {
-            add_parts::launch_unchecked::<R>(
-                client,
-                cubes(gpu, targets.div_ceil(UNITS)),
-                CubeDim::new_1d(UNITS),
-                4,
-                scratch.array(4),
-                self.to.array(4),
-                targets,
-                self.parts,
-                self.interaction.factor(),
-            );
-        }
-    }
 }
 
 /// Units of a cube of the kernels that take one body each.
@@ -305,7 +236,6 @@ pub fn kick(
     )
 }
 
-#[allow(unsafe_code)]
 fn kick_on<R: Runtime>(
     gpu: &Gpu,
     client: &ComputeClient<R>,
@@ -314,19 +244,10 @@ fn kick_on<R: Runtime>(
     time: f32,
 ) {
     // SAFETY: places are compared with the number of bodies, and every buffer has a vector for each.
-    unsafe {
-        kick_velocities::launch_unchecked::<R>(
-            client,
-            cubes(gpu, (count as u32).div_ceil(UNITS)),
-            CubeDim::new_1d(UNITS),
-            4,
-            velocities.array(4),
-            accelerations.array(4),
-            to.array(4),
-            count as u32,
-            time,
-        );
-    }
+    start!(
+        client, line(gpu, count as u32, UNITS),
+        unsafe kick_velocities(
+            4, velocities.array(4), accelerations.array(4), to.array(4), count as u32, time));
 }
 
 /// Bodies after velocities for so long: `to` becomes place + velocity × `time`, on a torus brought back into its square.
@@ -356,7 +277,6 @@ pub fn drift(
     gpu.launch("nbody drift", &torus, &memory, drift)
 }
 
-#[allow(unsafe_code)]
 fn drift_on<R: Runtime>(
     gpu: &Gpu,
     client: &ComputeClient<R>,
@@ -367,21 +287,11 @@ fn drift_on<R: Runtime>(
     to: &Buffer,
 ) {
     // SAFETY: as for kicks.
-    unsafe {
-        drift_bodies::launch_unchecked::<R>(
-            client,
-            cubes(gpu, (bodies.count as u32).div_ceil(UNITS)),
-            CubeDim::new_1d(UNITS),
-            4,
-            bodies.buffer.array(4),
-            velocities.array(4),
-            to.array(4),
-            bodies.count as u32,
-            time,
-            interaction.period(),
-            matches!(interaction.space(), Space::Torus(_)),
-        );
-    }
+    start!(
+        client, line(gpu, bodies.count as u32, UNITS),
+        unsafe drift_bodies(
+            4, bodies.buffer.array(4), velocities.array(4), to.array(4), bodies.count as u32, time,
+            interaction.period(), matches!(interaction.space(), Space::Torus(_))));
 }
 
 fn check(gpu: &Gpu, count: usize, from: [&Buffer; 2], to: &Buffer) -> Result<(), DeviceError> {

@@ -18,7 +18,7 @@ use super::Operation;
 use crate::element::Element;
 use crate::look_back::lanes;
 use crate::pieces::Pieces;
-use relief_kernels::device::{Buffer, DeviceError, Gpu, Operand, cubes, on_client};
+use relief_kernels::device::{Buffer, DeviceError, Gpu, Operand, cubes, on_client, start};
 use relief_kernels::policy::{self, Space, Tuning};
 
 mod blocks;
@@ -291,9 +291,7 @@ impl Counts {
             height,
             pitch,
         } = from;
-        if !SPACE.contains(tuning) {
-            return Err(gpu.unsupported(format!("the layout {tuning}")));
-        }
+        gpu.check_layout(&SPACE, tuning)?;
         let row = element.words(width);
         let held = row <= pitch || height <= 1;
         let words = pitch.checked_mul(u64::from(height.saturating_sub(1)));
@@ -335,34 +333,18 @@ struct Launch<'a> {
 }
 
 impl Launch<'_> {
-    #[allow(unsafe_code)]
     fn blocks<R: Runtime>(&self, gpu: &Gpu, client: &ComputeClient<R>, plan: Plan) {
         let (from, size) = (self.from, self.size);
         let grid = cubes(gpu, (size.blocks * from.height).div_ceil(plan.teams));
         // SAFETY: vectors are compared with those of a row and rows with their number, and the buffer holds as many; results
         // are written for existing blocks of existing rows, and the target holds 2 words, or a result, for each.
-        unsafe {
-            reduce_blocks::launch_unchecked::<R>(
-                client,
-                grid,
-                CubeDim::new_1d(plan.team * plan.teams),
-                4,
-                from.buffer.array(4),
-                self.to.array(1),
-                size.vectors,
-                size.whole,
-                (from.width % from.element.per_vector()) as u32,
-                size.pitch,
-                from.height,
-                size.blocks,
-                plan,
-            );
-        }
+        start!(client, (grid, CubeDim::new_1d(plan.team * plan.teams)), unsafe reduce_blocks(
+            4, from.buffer.array(4), self.to.array(1), size.vectors, size.whole,
+            (from.width % from.element.per_vector()) as u32, size.pitch, from.height, size.blocks, plan));
     }
 }
 
 /// Reduces the results of so many blocks of so many rows.
-#[allow(unsafe_code)]
 fn results<R: Runtime>(
     gpu: &Gpu,
     client: &ComputeClient<R>,
@@ -373,17 +355,6 @@ fn results<R: Runtime>(
 ) {
     // SAFETY: results are compared with their number, and rows with theirs; scratch memory holds as many pairs, the target a
     // result for each row.
-    unsafe {
-        reduce_results::launch_unchecked::<R>(
-            client,
-            cubes(gpu, rows),
-            CubeDim::new_1d(plan.team),
-            2,
-            scratch.array(2),
-            to.array(1),
-            blocks,
-            rows,
-            plan,
-        );
-    }
+    start!(client, (cubes(gpu, rows), CubeDim::new_1d(plan.team)), unsafe reduce_results(
+        2, scratch.array(2), to.array(1), blocks, rows, plan));
 }

@@ -226,6 +226,7 @@ macro_rules! integers {
             }
 
             #[allow(unsafe_code)]
+            // rung: scan on cpu: vectors
             fn block(isa: Isa, kind: Kind, values: &[Self], before: $sum, out: &mut [$sum]) -> $sum {
                 match isa.level() {
                     #[cfg(target_arch = "x86_64")]
@@ -243,6 +244,7 @@ macro_rules! integers {
                     _ => scan_integers(kind, values, before, out),
                 }
             }
+            // end
 
             #[allow(unsafe_code)]
             fn block_past(

@@ -16,7 +16,9 @@ use crate::element::Element;
 use crate::look_back::{lanes, looks_back, unless_it_looks_back, zero};
 use crate::pieces::Pieces;
 use crate::transpose::gpu::Matrix;
-use relief_kernels::device::{Buffer, DeviceError, DeviceReport, Gpu, Operand, cubes, on_client};
+use relief_kernels::device::{
+    Buffer, DeviceError, DeviceReport, Gpu, Operand, cubes, launch, on_client, start,
+};
 use relief_kernels::policy::{self, Space, Tuning};
 
 pub(crate) mod tiles;
@@ -221,9 +223,7 @@ impl Numbers<'_> {
             from,
             to,
         } = *self;
-        if !SPACE.contains(tuning) {
-            return Err(gpu.unsupported(format!("the layout {tuning}")));
-        }
+        gpu.check_layout(&SPACE, tuning)?;
         let held = element.words(len) <= from.words() as u64
             && Element::U32.words(len) <= to.words() as u64
             && scratch_words(len) <= scratch.words();
@@ -261,36 +261,18 @@ impl Numbers<'_> {
     fn carry(&self, gpu: &Gpu, carried: &Buffer) -> Result<(), DeviceError> {
         let tuning = default(self.element);
         let plan = Plan::new(tuning, self.element, self.kind, lanes(gpu.report()));
-        gpu.launch(
-            "scan carry",
-            &plan,
+        let words = plan.words_in();
+        // SAFETY: there is at least one number, and both buffers were checked to hold all of them.
+        launch!(
+            gpu, "scan carry", &plan,
             &[
                 Operand::read("the numbers", self.from),
                 Operand::read("the sums", self.to),
                 Operand::write("the sum that is carried", carried),
             ],
-            || on_client!(gpu, client => self.carry_on(client, plan, carried)),
-        )
-    }
-
-    #[allow(unsafe_code)]
-    fn carry_on<R: Runtime>(&self, client: &ComputeClient<R>, plan: Plan, carried: &Buffer) {
-        let words = plan.words_in();
-        // SAFETY: there is at least one number, and both buffers were checked to hold all of them.
-        unsafe {
-            carry::launch_unchecked::<R>(
-                client,
-                CubeCount::Static(1, 1, 1),
-                CubeDim::new_1d(1),
-                words,
-                4,
-                self.from.array(words),
-                self.to.array(4),
-                carried.array(1),
-                self.len as u32,
-                plan,
-            );
-        }
+            (CubeCount::Static(1, 1, 1), CubeDim::new_1d(1)),
+            unsafe carry(
+                words, 4, self.from.array(words), self.to.array(4), carried.array(1), self.len as u32, plan))
     }
 }
 
@@ -333,54 +315,15 @@ pub fn scan_each_row(
         vector: 4,
     };
     let plan = Plan::new(tuning, element, kind, lanes(gpu.report()));
-    let rows = ScanRows {
-        plan,
-        size: (width, height),
-        from,
-        to,
-    };
-    gpu.launch(
-        "scan rows",
-        &plan,
-        &[
-            Operand::read("the numbers", from.buffer),
-            Operand::write("the sums", to.buffer),
-        ],
-        || on_client!(gpu, client => rows.on(gpu, client)),
-    )
-}
-
-struct ScanRows<'a> {
-    plan: Plan,
-    size: (u32, u32),
-    from: Matrix<'a>,
-    to: Matrix<'a>,
-}
-
-impl ScanRows<'_> {
-    #[allow(unsafe_code)]
-    fn on<R: Runtime>(&self, gpu: &Gpu, client: &ComputeClient<R>) {
-        let (width, height) = self.size;
-        let words = self.plan.words_in();
-        let (from, to) = (self.from, self.to);
-        // SAFETY: vectors are compared with those of a row, and rows with their number; both buffers hold as many.
-        unsafe {
-            scan_rows::launch_unchecked::<R>(
-                client,
-                cubes(gpu, height),
-                CubeDim::new_1d(self.plan.units),
-                words,
-                4,
-                from.buffer.array(words),
-                to.buffer.array(4),
-                width.div_ceil(4),
-                height,
-                from.pitch / words as u32,
-                to.pitch / 4,
-                self.plan,
-            );
-        }
-    }
+    let words = plan.words_in();
+    // SAFETY: vectors are compared with those of a row, and rows with their number; both buffers hold as many.
+    launch!(
+        gpu, "scan rows", &plan,
+        &[Operand::read("the numbers", from.buffer), Operand::write("the sums", to.buffer)],
+        (cubes(gpu, height), CubeDim::new_1d(plan.units)),
+        unsafe scan_rows(
+            words, 4, from.buffer.array(words), to.buffer.array(4), width.div_ceil(4), height,
+            from.pitch / words as u32, to.pitch / 4, plan))
 }
 
 struct Launch<'a> {
@@ -417,37 +360,17 @@ impl Launch<'_> {
     fn look_back(&self, gpu: &Gpu) -> Result<(), DeviceError> {
         unless_it_looks_back(gpu)?;
         // The state is cleared for every launch, also for those that prove the kernel.
-        gpu.launch(
-            "scan",
-            &self.plan,
-            &self.memory(),
-            || on_client!(gpu, client => self.tiles_on(gpu, client)),
-        )
-    }
-
-    #[allow(unsafe_code)]
-    fn tiles_on<R: Runtime>(&self, gpu: &Gpu, client: &ComputeClient<R>) {
         let plan = self.plan;
-        zero(gpu, client, self.scratch, 2 * self.tiles);
         // SAFETY: vectors are compared with their number, of which both buffers hold as many; states are those of existing tiles,
         // for each of which scratch memory holds two words.
-        unsafe {
-            scan_tiles::launch_unchecked::<R>(
-                client,
-                cubes(gpu, self.tiles),
-                CubeDim::new_1d(plan.units),
-                plan.words_in(),
-                4,
-                self.from.array(plan.words_in()),
-                self.to.array(4),
-                self.scratch.array(2),
-                self.scratch.array(2),
-                self.carried().array(1),
-                self.vectors,
-                self.tiles,
-                plan,
-            );
-        }
+        gpu.launch("scan", &plan, &self.memory(), || {
+            on_client!(gpu, client => {
+                zero(gpu, client, self.scratch, 2 * self.tiles);
+                start!(client, (cubes(gpu, self.tiles), CubeDim::new_1d(plan.units)), unsafe scan_tiles(
+                    plan.words_in(), 4, self.from.array(plan.words_in()), self.to.array(4), self.scratch.array(2),
+                    self.scratch.array(2), self.carried().array(1), self.vectors, self.tiles, plan));
+            });
+        })
     }
 
     fn two_passes(&self, gpu: &Gpu) -> Result<(), DeviceError> {
@@ -455,63 +378,21 @@ impl Launch<'_> {
         // Tiles of a share, and shares.
         let each = self.tiles.div_ceil(most);
         let shares = self.tiles.div_ceil(each);
-        gpu.launch(
-            "scan sums",
-            &self.plan,
-            &[
-                Operand::read("the numbers", self.from),
-                Operand::write("scratch memory", self.scratch),
-            ],
-            || on_client!(gpu, client => self.sums_on(gpu, client, each, shares)),
-        )?;
-        gpu.launch(
-            "scan shares",
-            &self.plan,
-            &self.memory(),
-            || on_client!(gpu, client => self.shares_on(gpu, client, each, shares)),
-        )
-    }
-
-    #[allow(unsafe_code)]
-    fn sums_on<R: Runtime>(&self, gpu: &Gpu, client: &ComputeClient<R>, each: u32, shares: u32) {
         let plan = self.plan;
         // SAFETY: vectors are compared with their number; a sum is written for each share, of which scratch memory holds as many.
-        unsafe {
-            sum_shares::launch_unchecked::<R>(
-                client,
-                cubes(gpu, shares),
-                CubeDim::new_1d(plan.units),
-                plan.words_in(),
-                self.from.array(plan.words_in()),
-                self.scratch.array(1),
-                self.vectors,
-                each,
-                shares,
-                plan,
-            );
-        }
-    }
-
-    #[allow(unsafe_code)]
-    fn shares_on<R: Runtime>(&self, gpu: &Gpu, client: &ComputeClient<R>, each: u32, shares: u32) {
+        launch!(
+            gpu, "scan sums", &self.plan,
+            &[Operand::read("the numbers", self.from), Operand::write("scratch memory", self.scratch)],
+            (cubes(gpu, shares), CubeDim::new_1d(plan.units)),
+            unsafe sum_shares(
+                plan.words_in(), self.from.array(plan.words_in()), self.scratch.array(1), self.vectors,
+                each, shares, plan))?;
         let plan = self.plan;
         // SAFETY: as of `sums_on`; vectors of the result are compared with their number too.
-        unsafe {
-            scan_shares::launch_unchecked::<R>(
-                client,
-                cubes(gpu, shares),
-                CubeDim::new_1d(plan.units),
-                plan.words_in(),
-                4,
-                self.from.array(plan.words_in()),
-                self.to.array(4),
-                self.scratch.array(1),
-                self.carried().array(1),
-                self.vectors,
-                each,
-                shares,
-                plan,
-            );
-        }
+        launch!(
+            gpu, "scan shares", &self.plan, &self.memory(), (cubes(gpu, shares), CubeDim::new_1d(plan.units)),
+            unsafe scan_shares(
+                plan.words_in(), 4, self.from.array(plan.words_in()), self.to.array(4), self.scratch.array(1),
+                self.carried().array(1), self.vectors, each, shares, plan))
     }
 }

@@ -122,6 +122,7 @@ fn rest<T: Number>(
 pub fn select<T: Number>(from: &[T], wanted: Wanted<'_>, to: &mut [T]) -> usize {
     assert!(to.len() >= from.len(), "all of the elements may be kept");
     wanted.assert_fits(from.len());
+    // rung: select on cpu: vectors
     let mut all = 0;
     wanted.each(from, |_, from, marks| {
         let to = &mut to[all..];
@@ -131,11 +132,12 @@ pub fn select<T: Number>(from: &[T], wanted: Wanted<'_>, to: &mut [T]) -> usize 
             unsafe { *to.get_unchecked_mut(kept) = value };
         });
     });
+    // end
     all
 }
 
 /// Writes where those of `from` lie that are wanted to the start of `to`, and returns how many they are. What `to` holds after
-/// them, up to the length of `from`, is undefined. [`indices_wide`] takes more than 2^32 elements.
+/// them, up to the length of `from`, is undefined.
 ///
 /// # Panics
 /// As [`select`], and where there are more than 2^32 elements.
@@ -144,33 +146,6 @@ pub fn indices<T: Number>(from: &[T], wanted: Wanted<'_>, to: &mut [u32]) -> usi
     wanted.assert_fits(from.len());
     places(from, wanted, 0, to)
 }
-
-/// [`indices`] of any length: places of 64 bits, counted from `first` on.
-///
-/// # Panics
-/// As [`select`], and where places exceed 64 bits.
-pub fn indices_wide<T: Number>(from: &[T], wanted: Wanted<'_>, first: u64, to: &mut [u64]) -> usize {
-    assert!(to.len() >= from.len(), "all of the elements may be kept");
-    assert!(
-        first.checked_add(from.len() as u64).is_some(),
-        "places of 64 bits"
-    );
-    wanted.assert_fits(from.len());
-    let mut narrow = [0; PLACES];
-    let mut all = 0;
-    for (k, block) in from.chunks(PLACES).enumerate() {
-        let at = k * PLACES;
-        let kept = places(block, wanted.part(at..at + block.len()), 0, &mut narrow);
-        for (place, narrow) in to[all..].iter_mut().zip(&narrow[..kept]) {
-            *place = first + at as u64 + u64::from(*narrow);
-        }
-        all += kept;
-    }
-    all
-}
-
-/// Elements whose places are found at once, in 32 bits, where they are wanted in 64.
-const PLACES: usize = 4 << 10;
 
 /// [`indices`] counted from `first` on.
 fn places<T: Number>(from: &[T], wanted: Wanted<'_>, first: u32, to: &mut [u32]) -> usize {
@@ -237,7 +212,7 @@ pub fn count<T: Number>(from: &[T], wanted: Wanted<'_>) -> u64 {
 /// ends where the next begins, the last with the bytes. What is held after that, up to the length of `from`, is undefined.
 ///
 /// # Panics
-/// Where `starts` or `values` is shorter than `from`, and where there are more than 2^32 bytes, which [`runs_of_rows_wide`] takes.
+/// Where `starts` or `values` is shorter than `from`, and where there are more than 2^32 bytes.
 pub fn runs(from: &[u8], starts: &mut [u32], values: &mut [u8]) -> usize {
     runs_of_rows(from, from.len().max(1), starts, values)
 }
@@ -251,36 +226,6 @@ pub fn runs_of_rows(from: &[u8], width: usize, starts: &mut [u32], values: &mut 
     assert_holds_runs(from, width, starts.len(), values);
     assert_narrow(from);
     runs_of_part(from, width, 0..from.len(), starts, values)
-}
-
-/// [`runs_of_rows`] of any length: places of 64 bits, counted from `first` on.
-///
-/// # Panics
-/// Where `starts` or `values` is shorter than `from`, where rows have no bytes, and where places exceed 64 bits.
-pub fn runs_of_rows_wide(
-    from: &[u8],
-    width: usize,
-    first: u64,
-    starts: &mut [u64],
-    values: &mut [u8],
-) -> usize {
-    assert_holds_runs(from, width, starts.len(), values);
-    assert!(
-        first.checked_add(from.len() as u64).is_some(),
-        "places of 64 bits"
-    );
-    let mut narrow = [0; PLACES];
-    let mut count = 0;
-    for begin in (0..from.len()).step_by(PLACES) {
-        let part = begin..from.len().min(begin + PLACES);
-        let found = runs_of_part(from, width, part, &mut narrow, &mut values[count..]);
-        for (start, narrow) in starts[count..].iter_mut().zip(&narrow[..found]) {
-            // The lower half of its place.
-            *start = first + begin as u64 + u64::from(narrow.wrapping_sub(begin as u32));
-        }
-        count += found;
-    }
-    count
 }
 
 fn assert_holds_runs(from: &[u8], width: usize, starts: usize, values: &[u8]) {

@@ -14,12 +14,13 @@ use cubecl::prelude::*;
 
 use crate::element::{Element, Keys};
 use crate::look_back::{Look, Tells, lanes, looks_back, unless_it_looks_back};
-use relief_kernels::device::{Backend, Buffer, DeviceError, DeviceReport, Gpu, Operand, cubes, on_client};
+use relief_kernels::device::{
+    Backend, Buffer, DeviceError, DeviceReport, Gpu, Operand, cubes, on_client, start,
+};
 use relief_kernels::policy::{self, Space, Tuning};
 
 mod kernel;
 pub mod pieces;
-pub mod runs;
 mod sequences;
 
 /// What is selected from.
@@ -213,16 +214,9 @@ fn check(gpu: &Gpu, selection: &Selection<'_>) -> Result<(), DeviceError> {
     let Elements { buffer, kind, len } = selection.from;
     let bits = kind.bits();
     let words = |bits: u32| len.saturating_mul(u64::from(bits)).div_ceil(128) * 4;
-    let holds = |buffer: &Buffer, bits, what: &str| {
-        if words(bits) >= 0xF000_0000 {
-            let limit = "buffers of less than 2^32 words: values of more are selected in pieces";
-            return Err(gpu.unsupported(format!("{len} {what} of {bits} bits; kernels take {limit}")));
-        }
-        if (buffer.words() as u64) < words(bits) {
-            let held = buffer.words();
-            return Err(gpu.unsupported(format!("{len} {what} of {bits} bits in {held} words")));
-        }
-        Ok(())
+    let holds = |buffer: &Buffer, bits, what: &'static str| {
+        // Values of more words are selected in pieces.
+        gpu.count_words(words(bits), &[(what, buffer)]).map(|_| ())
     };
     holds(buffer, bits, "elements")?;
     if let Wanted::Flagged(flags) = selection.wanted {
@@ -327,9 +321,7 @@ struct Shape {
 
 impl Shape {
     fn of(gpu: &Gpu, tuning: Tuning, route: Route, selection: &Selection<'_>) -> Result<Self, DeviceError> {
-        if !space(selection.from.kind.bits()).contains(tuning) {
-            return Err(gpu.unsupported(format!("the layout {tuning}")));
-        }
+        gpu.check_layout(&space(selection.from.kind.bits()), tuning)?;
         let mut shape = Self {
             bits: selection.from.kind.bits(),
             units: tuning.units,
@@ -577,123 +569,54 @@ impl Launch {
         }
     }
 
-    #[allow(unsafe_code)]
     fn count_tiles<R: Runtime>(&self, client: &ComputeClient<R>) {
         let width = self.shape.width as usize;
         // SAFETY: as in `compact_staged`; tiles are compared with their number, of which `state` was checked to hold as many words.
-        unsafe {
-            kernel::count_tiles::launch_unchecked::<R>(
-                client,
-                self.grid.clone(),
-                CubeDim::new_1d(self.shape.units),
-                width,
-                self.from.array(width),
-                self.flags.array(1),
-                self.state.array(1),
-                self.len,
-                self.tiles,
-                self.begin,
-                self.numbers.0,
-                self.numbers.1,
-                self.shape,
-            );
-        }
+        start!(client, (self.grid.clone(), CubeDim::new_1d(self.shape.units)), unsafe kernel::count_tiles(
+            width, self.from.array(width), self.flags.array(1), self.state.array(1), self.len, self.tiles,
+            self.begin, self.numbers.0, self.numbers.1, self.shape));
     }
 
     /// Makes each count the sum of those before.
-    #[allow(unsafe_code)]
     fn add_up<R: Runtime>(&self, client: &ComputeClient<R>) {
         // SAFETY: counts are compared with their number, of which `state` was checked to hold as many.
-        unsafe {
-            kernel::add_up::launch_unchecked::<R>(
-                client,
-                CubeCount::Static(1, 1, 1),
-                CubeDim::new_1d(UNITS),
-                self.state.array(1),
-                self.tiles,
-                UNITS,
-            );
-        }
+        start!(client, (CubeCount::Static(1, 1, 1), CubeDim::new_1d(UNITS)), unsafe kernel::add_up(
+            self.state.array(1), self.tiles, UNITS));
     }
 
-    #[allow(unsafe_code)]
     fn count_sequences<R: Runtime>(&self, client: &ComputeClient<R>) {
         let width = self.shape.width as usize;
         // SAFETY: as in `move_sequences`; counts are as many as sequences, which `state` was checked to hold.
-        unsafe {
-            sequences::count_sequences::launch_unchecked::<R>(
-                client,
-                self.grid.clone(),
-                CubeDim::new_1d(SEQUENCES_OF_CUBE),
-                width,
-                self.from.array(width),
-                self.flags.array(1),
-                self.state.array(1),
-                self.len,
-                self.tiles,
-                self.each,
-                self.begin,
-                self.numbers.0,
-                self.numbers.1,
-                self.shape,
-            );
-        }
+        start!(
+            client, (self.grid.clone(), CubeDim::new_1d(SEQUENCES_OF_CUBE)),
+            unsafe sequences::count_sequences(
+                width, self.from.array(width), self.flags.array(1), self.state.array(1), self.len,
+                self.tiles, self.each, self.begin, self.numbers.0, self.numbers.1, self.shape));
     }
 
-    #[allow(unsafe_code)]
     fn move_sequences<R: Runtime>(&self, client: &ComputeClient<R>) {
         let width = self.shape.width as usize;
         // SAFETY: as in `compact_staged`; a unit writes what it keeps after what those before it keep, and what it leaves after what
         // they leave, and both together are no more than its sequence has.
-        unsafe {
-            sequences::move_sequences::launch_unchecked::<R>(
-                client,
-                self.grid.clone(),
-                CubeDim::new_1d(SEQUENCES_OF_CUBE),
-                width,
-                self.from.array(width),
-                self.flags.array(1),
-                self.out.array(1),
-                self.out.array(1),
-                self.rest.array(1),
-                self.rest.array(1),
-                self.state.array(1),
-                self.bases.array(1),
-                self.count.array(1),
-                self.len,
-                self.tiles,
-                self.each,
-                self.part,
-                self.begin,
-                self.before as u32,
-                (self.before >> 32) as u32,
-                self.numbers.0,
-                self.numbers.1,
-                self.limits.0,
-                self.limits.1,
-                self.shape,
-            );
-        }
+        start!(
+            client, (self.grid.clone(), CubeDim::new_1d(SEQUENCES_OF_CUBE)),
+            unsafe sequences::move_sequences(
+                width, self.from.array(width), self.flags.array(1), self.out.array(1), self.out.array(1),
+                self.rest.array(1), self.rest.array(1), self.state.array(1), self.bases.array(1),
+                self.count.array(1), self.len, self.tiles, self.each, self.part, self.begin,
+                self.before as u32, (self.before >> 32) as u32, self.numbers.0, self.numbers.1,
+                self.limits.0, self.limits.1, self.shape));
     }
 
     /// Makes so many states those of tiles of which nothing is known, and, of the first part, the first base the origin: later parts begin where
     /// the one before has ended, which its last tile has noted.
-    #[allow(unsafe_code)]
     fn reset<R: Runtime>(&self, gpu: &Gpu, client: &ComputeClient<R>, states: u32) {
         // SAFETY: `state` was checked to hold a word for each tile; bases are at least two words.
-        unsafe {
-            kernel::reset::launch_unchecked::<R>(
-                client,
-                cubes(gpu, states.div_ceil(UNITS).max(1)),
-                CubeDim::new_1d(UNITS),
-                self.state.array(1),
-                self.bases.array(1),
-                states,
-                if self.part == 0 { 2 } else { 0 },
-                self.origin.0,
-                self.origin.1,
-            );
-        }
+        start!(
+            client, (cubes(gpu, states.div_ceil(UNITS).max(1)), CubeDim::new_1d(UNITS)),
+            unsafe kernel::reset(
+                self.state.array(1), self.bases.array(1), states, if self.part == 0 { 2 } else { 0 },
+                self.origin.0, self.origin.1));
     }
 
     fn compact<R: Runtime>(&self, client: &ComputeClient<R>) {
@@ -704,7 +627,6 @@ impl Launch {
         }
     }
 
-    #[allow(unsafe_code)]
     fn compact_staged<S: Int, R: Runtime>(&self, client: &ComputeClient<R>) {
         let width = self.shape.width as usize;
         let (state, prefixes) = match self.shape.route {
@@ -715,35 +637,13 @@ impl Launch {
         // the scratch its states. Vectors are loaded only where their first element is below `len`. A tile stages at most its
         // own elements. It writes `kept` or `valid - kept` elements after those of the tiles before, so none past `len`; into a
         // buffer of several none past its limit.
-        unsafe {
-            kernel::compact::launch_unchecked::<S, R>(
-                client,
-                self.grid.clone(),
-                CubeDim::new_1d(self.shape.units),
-                width,
-                self.from.array(width),
-                self.flags.array(1),
-                self.out.array(1),
-                self.out.array(1),
-                self.rest.array(1),
-                self.rest.array(1),
-                state.array(1),
-                state.array(1),
-                prefixes.array(1),
-                self.bases.array(1),
-                self.count.array(1),
-                self.len,
-                self.tiles,
-                self.part,
-                self.begin,
-                self.before as u32,
-                (self.before >> 32) as u32,
-                self.numbers.0,
-                self.numbers.1,
-                self.limits.0,
-                self.limits.1,
-                self.shape,
-            );
-        }
+        start!(
+            client, (self.grid.clone(), CubeDim::new_1d(self.shape.units)),
+            unsafe kernel::compact<S, _>(
+                width, self.from.array(width), self.flags.array(1), self.out.array(1), self.out.array(1),
+                self.rest.array(1), self.rest.array(1), state.array(1), state.array(1), prefixes.array(1),
+                self.bases.array(1), self.count.array(1), self.len, self.tiles, self.part, self.begin,
+                self.before as u32, (self.before >> 32) as u32, self.numbers.0, self.numbers.1,
+                self.limits.0, self.limits.1, self.shape));
     }
 }

@@ -1,8 +1,7 @@
 use proptest::prelude::*;
 
 use super::cpu::{
-    BLOCK, SCRATCH_WORDS, Shared, Wanted, count, indices, indices_wide, partition, runs, runs_of_rows,
-    runs_of_rows_wide, select,
+    BLOCK, SCRATCH_WORDS, Shared, Wanted, count, indices, partition, runs, runs_of_rows, select,
 };
 use crate::element::{Keys, Number};
 use relief_kernels::isa::Isa;
@@ -63,16 +62,6 @@ fn selections_hold<T: Number + Default>(from: &[T], is_set: impl Fn(&T) -> bool)
                 places[..kept]
                     .iter()
                     .map(|i| *i as usize)
-                    .eq(inside.iter().copied())
-            );
-
-            let first = (7 << 32) - from.len() as u64 / 2;
-            let mut wide = vec![0; from.len()];
-            let kept = indices_wide(from, wanted, first, &mut wide);
-            assert!(
-                wide[..kept]
-                    .iter()
-                    .map(|i| (i - first) as usize)
                     .eq(inside.iter().copied())
             );
 
@@ -142,25 +131,8 @@ proptest! {
         prop_assert_eq!(by_threads(&shared), count);
         prop_assert_eq!(&shared_starts[..count], &starts[..count]);
         prop_assert_eq!(&shared_values[..count], &values[..count]);
-        let (mut wide, mut wide_values) = (vec![0; len], vec![0; len]);
-        let first = (9 << 32) - len as u64 / 2;
-        prop_assert_eq!(runs_of_rows_wide(&bytes, width, first, &mut wide, &mut wide_values), count);
-        prop_assert!(wide[..count].iter().map(|start| (start - first) as u32).eq(starts[..count].iter().copied()));
-        prop_assert_eq!(&wide_values[..count], &values[..count]);
     }
 
-    #[test]
-    fn wide_places_are_those_of_32_bits_and_the_first(len in 4_000..20_000_usize, percent in 0..=100_u64) {
-        let from = elements(len, percent, |v| v as u16 | 1, 0);
-        let flags: Vec<u8> = (0..len).map(|i| u8::from(i * 7 % 5 < 2)).collect();
-        for wanted in [Wanted::NonZero, Wanted::Flagged(&flags)] {
-            let (mut narrow, mut wide) = (vec![0; len], vec![0; len]);
-            let first = (7 << 32) - len as u64 / 2;
-            let kept = indices(&from, wanted, &mut narrow);
-            prop_assert_eq!(indices_wide(&from, wanted, first, &mut wide), kept);
-            prop_assert!(wide[..kept].iter().map(|i| (i - first) as u32).eq(narrow[..kept].iter().copied()));
-        }
-    }
 
     #[test]
     fn runs_begin_where_bytes_change(bytes in prop::collection::vec(0..3_u8, 0..200)) {

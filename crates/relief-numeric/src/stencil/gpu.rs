@@ -293,9 +293,7 @@ pub fn apply_by(
     from: &Buffer,
     to: &Buffer,
 ) -> Result<(), DeviceError> {
-    if !space(filter, size.samples).contains(tuning) {
-        return Err(gpu.unsupported(format!("the layout {tuning}")));
-    }
+    gpu.check_layout(&space(filter, size.samples), tuning)?;
     if !filter.is_supported() {
         return Err(gpu.unsupported(format!("a radius above {MAX_RADIUS}")));
     }
@@ -479,14 +477,7 @@ impl<'a> Call<'a> {
 
     /// A grid of so many cubes across and down.
     fn grid(&self, across: u32, down: u32) -> Result<CubeCount, DeviceError> {
-        let most = self.gpu.report().cubes.min(65_535);
-        if across > most || down > most {
-            let Size { width, height, .. } = self.size;
-            return Err(self
-                .gpu
-                .unsupported(format!("{width} × {height} samples in one launch")));
-        }
-        Ok(CubeCount::Static(across, down, 1))
+        self.gpu.grid(across, down)
     }
 
     /// The strips, and the steps of `rows` rows that each takes, for `across` cubes side by side and `cubes` on each

@@ -297,6 +297,7 @@ fn transpose_squares<'a, T: Copy, const L: usize>(
 /// Row 2i becomes the interleave of the first halves of rows i and i + L/2, row 2i + 1 that of the second halves.
 #[inline(always)]
 fn interleave_rows<T: Copy, const L: usize>(from: &Squares<T, L>, to: &mut Squares<T, L>) {
+    // rung: transpose on cpu: tiles
     for i in 0..L / 2 {
         let (a, b) = (&from[i], &from[L / 2 + i]);
         for half in 0..2 {
@@ -309,11 +310,13 @@ fn interleave_rows<T: Copy, const L: usize>(from: &Squares<T, L>, to: &mut Squar
             }
         }
     }
+    // end
 }
 
 /// Stores a row of a tile, by non-temporal stores where asked for and the target is aligned.
 #[inline(always)]
 fn store<T: Copy>(row: &[T; SIDE], to: &mut [T], stores: Stores) {
+    // rung: transpose on cpu: tiles streamed
     #[cfg(target_arch = "x86_64")]
     if stores == Stores::Streamed && to.as_ptr().align_offset(LINE) == 0 {
         use std::arch::x86_64::{__m128i, _mm_loadu_si128, _mm_stream_si128};
@@ -325,6 +328,7 @@ fn store<T: Copy>(row: &[T; SIDE], to: &mut [T], stores: Stores) {
         }
         return;
     }
+    // end
     to.copy_from_slice(row);
 }
 

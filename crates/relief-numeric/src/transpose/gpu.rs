@@ -132,9 +132,7 @@ pub fn transpose_with(
         return Ok(());
     }
     let (across, down) = shape.tiles(width, height);
-    if across > 65_535 || down > 65_535 {
-        return Err(gpu.unsupported(format!("{across} × {down} tiles at once")));
-    }
+    gpu.at_most("tiles along a side", 65_535_u32, across.max(down).into())?;
     let launch = Launch {
         shape,
         size: (width, height),
@@ -193,9 +191,7 @@ impl Shape {
         if !matches!(bits, 8 | 16 | 32) {
             return Err(gpu.unsupported(format!("samples of {bits} bits")));
         }
-        if !space(bits).contains(tuning) {
-            return Err(gpu.unsupported(format!("the layout {tuning}")));
-        }
+        gpu.check_layout(&space(bits), tuning)?;
         if route == Route::Registers {
             // Eight blocks across, so that a plane of 32 loads whole lines and stores runs of four vectors.
             return Ok(Self {
@@ -216,9 +212,8 @@ impl Shape {
             blocks: (blocks / down, down),
         };
         let bytes = blocks * shape.side() * 16;
-        if bytes > gpu.report().shared_memory.min(48 << 10) {
-            return Err(gpu.unsupported(format!("tiles of {bytes} bytes of shared memory")));
-        }
+        let most = gpu.report().shared_memory.min(48 << 10);
+        gpu.at_most("bytes of shared memory", most, bytes.into())?;
         Ok(shape)
     }
 
@@ -287,6 +282,7 @@ fn transpose_tiles<N: Size>(
     let (left, top) = (CUBE_POS_X * across, CUBE_POS_Y * down);
 
     // Items one after the other: unrolled, they would all hold their blocks in registers at once.
+    // rung: transpose on gpu: vectors
     for item in 0..comptime!(shape.items) {
         let place = UNIT_POS + item * comptime!(shape.units);
         let (x, y) = (place % across, place / across);
@@ -298,6 +294,7 @@ fn transpose_tiles<N: Size>(
             tile[((x * side + row) * down + exchanged) as usize] = turned;
         }
     }
+    // end
     sync_cube();
 
     for item in 0..comptime!(shape.items) {
@@ -329,6 +326,7 @@ fn transpose_blocks<N: Size>(
     let (across, down) = comptime!(shape.blocks);
     let x = CUBE_POS_X * across + UNIT_POS % across;
     let y = CUBE_POS_Y * down + UNIT_POS / across;
+    // rung: transpose on gpu: blocks
     let block = load_block::<N>(from, x, y, width, height, from_pitch, side);
     let at = x * side * to_pitch + y;
     let rows = rows_within(y * side, x * side, height, width);
@@ -339,6 +337,7 @@ fn transpose_blocks<N: Size>(
             to[(at + row * to_pitch) as usize] = turned;
         }
     }
+    // end
 }
 
 /// Block (x, y) of a matrix; 0 outside of it.

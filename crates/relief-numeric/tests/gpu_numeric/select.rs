@@ -3,7 +3,6 @@
 use relief_kernels::device::{Buffer, Gpu};
 use relief_kernels::policy::Tuning;
 use relief_numeric::element::{Element, Keys, Number};
-use relief_numeric::select::gpu::runs::{Rows, Runs, encode, encode_scratch_words};
 use relief_numeric::select::gpu::{
     Elements, Output, Route, Selection, Wanted, default, scratch_words, select, select_with, space,
 };
@@ -297,7 +296,7 @@ fn what_does_not_fit_is_refused() {
 fn runs_of_rows_begin_where_bytes_change_and_with_each_row() {
     let Some(gpu) = device() else { return };
     let mut random = Random::new(3);
-    for (width, len) in [(1, 0), (1, 5), (7, 1), (100, 100), (64, 6_400), (333, 20_001)] {
+    for (width, len) in [(1, 0_u64), (1, 5), (7, 1), (100, 100), (64, 6_400), (333, 20_001)] {
         let bytes: Vec<u8> = (0..len).map(|_| u8::from(random.below(8) == 0)).collect();
         let mut padded = bytes.clone();
         padded.resize(bytes.len().next_multiple_of(16) + 16, 9);
@@ -309,18 +308,19 @@ fn runs_of_rows_begin_where_bytes_change_and_with_each_row() {
         let starts = gpu.buffer(words.len() * 4).unwrap();
         let values = gpu.buffer(words.len()).unwrap();
         let count = gpu.buffer(4).unwrap();
-        let scratch = gpu.buffer(encode_scratch_words(len) as usize).unwrap();
-        let rows = Rows {
-            buffer: &from,
-            width,
-            len,
-        };
-        let runs = Runs {
-            starts: &starts,
-            values: &values,
+        let scratch = gpu.buffer(scratch_words(8, len) as usize).unwrap();
+        let selection = Selection {
+            from: Elements {
+                buffer: &from,
+                kind: Element::U8,
+                len,
+            },
+            wanted: Wanted::Heads(width),
+            output: Output::Places(&starts, &values),
             count: &count,
+            scratch: &scratch,
         };
-        encode(&gpu, rows, runs, &scratch).unwrap();
+        select(&gpu, &selection).unwrap();
         let heads = |i: &usize| i % width as usize == 0 || bytes[*i] != bytes[*i - 1];
         let right: Vec<usize> = (0..bytes.len()).filter(heads).collect();
         assert_eq!(

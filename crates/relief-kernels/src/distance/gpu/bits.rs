@@ -38,7 +38,7 @@ use shape::{HALO, Shape};
 
 use super::mask::{Part, check_depth};
 use super::{Profile, memory};
-use crate::device::{Buffer, DeviceError, Gpu, Operand, on_client};
+use crate::device::{Buffer, DeviceError, Gpu, Operand, launch, on_client, start};
 use crate::fused::Plane;
 use crate::fused::shape::per_word;
 
@@ -145,21 +145,14 @@ impl<'a> Steps<'a> {
         let shared = gpu.report().shared_memory;
         let shape = Shape::new(policy, radius, profile.depth, shared);
         let needed = shape.shared_bytes();
-        if needed > shared {
-            return Err(gpu.unsupported(format!(
-                "{needed} bytes of shared memory, of which it has {shared}"
-            )));
-        }
+        gpu.at_most("bytes of shared memory", shared, needed.into())?;
         let region = Region::new(band.width() as u32, band.height() as u32)
             .ok_or_else(|| gpu.unsupported("a distance over so many pixels at once"))?;
-        let most = gpu.report().cubes.min(65_535);
         let across = region
             .width
             .div_ceil(shape.width())
             .max((region.pitch / 4).div_ceil(ROW));
-        if across > most || region.down + 2 > most {
-            return Err(gpu.unsupported("a distance over so many columns or rows at once"));
-        }
+        gpu.grid(across, region.down + 2)?;
         Ok(Self {
             gpu,
             shape,
@@ -198,16 +191,24 @@ impl<'a> Steps<'a> {
     fn tiles(&self, output: &Buffer, pitch: u32) -> Result<(), DeviceError> {
         let across = self.region.width.div_ceil(self.shape.width());
         let grid = CubeCount::Static(across, self.region.down, 1);
-        self.gpu.launch(
-            "distance: tiles of bits",
-            &self.shape,
+        let region = &self.region;
+        let samples = 8 / per_word(self.shape.depth);
+        // SAFETY: of the bits, columns are clamped to the pitch and there are two rows more than the grid has; the table
+        // has an entry for every code. In shared memory, places lie within the span, because the margin holds the radius,
+        // and codes are bytes of as many bits as the table has entries for. Eight samples are written where the first lies
+        // in the band, and rows are padded to as many.
+        launch!(
+            self.gpu, "distance: tiles of bits", &self.shape,
             &[
                 Operand::read("scratch memory", &self.bits),
                 Operand::read("the samples of distances", self.samples_of_codes),
                 Operand::write("the output", output),
             ],
-            || on_client!(self.gpu, client => tiles_on(client, grid.clone(), self, output, pitch)),
-        )
+            (grid, CubeDim::new_1d(self.shape.units)),
+            unsafe tile::render(
+                samples as usize, self.bits.array(1), self.samples_of_codes.array(1),
+                output.array(samples as usize), region.pitch, pitch / samples, region.width, region.height,
+                self.shape))
     }
 }
 
@@ -224,57 +225,7 @@ fn columns_on<R: Runtime>(
 ) {
     // SAFETY: vectors are written to the grid's rows and `pitch` / 4 columns alone, for which there is memory; words of
     // the mask are clamped to its rows, which `Plane` has checked to lie in its buffer.
-    unsafe {
-        columns::pack::launch_unchecked::<R>(
-            client,
-            grid,
-            CubeDim::new_1d(ROW),
-            4,
-            mask.buffer().array(1),
-            bits.array(4),
-            region.pitch / 4,
-            part.offset,
-            part.pitch,
-            part.words,
-            part.left,
-            part.right,
-            part.top,
-            part.bottom,
-            part.column,
-            depth,
-            aligned,
-        );
-    }
-}
-
-#[allow(unsafe_code)]
-fn tiles_on<R: Runtime>(
-    client: &ComputeClient<R>,
-    grid: CubeCount,
-    steps: &Steps<'_>,
-    output: &Buffer,
-    pitch: u32,
-) {
-    let region = &steps.region;
-    let samples = 8 / per_word(steps.shape.depth);
-    // SAFETY: of the bits, columns are clamped to the pitch and there are two rows more than the grid has; the table
-    // has an entry for every code. In shared memory, places lie within the span, because the margin holds the radius,
-    // and codes are bytes of as many bits as the table has entries for. Eight samples are written where the first lies
-    // in the band, and rows are padded to as many.
-    unsafe {
-        tile::render::launch_unchecked::<R>(
-            client,
-            grid,
-            CubeDim::new_1d(steps.shape.units),
-            samples as usize,
-            steps.bits.array(1),
-            steps.samples_of_codes.array(1),
-            output.array(samples as usize),
-            region.pitch,
-            pitch / samples,
-            region.width,
-            region.height,
-            steps.shape,
-        );
-    }
+    start!(client, (grid, CubeDim::new_1d(ROW)), unsafe columns::pack(
+        4, mask.buffer().array(1), bits.array(4), region.pitch / 4, part.offset, part.pitch, part.words,
+        part.left, part.right, part.top, part.bottom, part.column, depth, aligned));
 }

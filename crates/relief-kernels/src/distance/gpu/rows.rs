@@ -18,7 +18,7 @@ use relief_raster::{Depth, Rect};
 
 use super::mask::check_depth;
 use super::{Profile, memory};
-use crate::device::{Buffer, DeviceError, Gpu, Operand, on_client};
+use crate::device::{Buffer, DeviceError, Gpu, Operand, launch, on_client, start};
 use crate::fused::Plane;
 
 /// How g is stored.
@@ -177,9 +177,11 @@ impl<'a> Steps<'a> {
     fn grid(&self, columns: u32, rows: u32) -> Result<(CubeCount, u32), DeviceError> {
         let across = columns.div_ceil(CUBE.0);
         let down = rows.div_ceil(CUBE.1).min(self.gpu.report().cubes.min(65_535));
-        if across > 65_535 {
-            return Err(self.gpu.unsupported("rows of 4 194 240 words or more"));
-        }
+        self.gpu.at_most(
+            "words of a row at once",
+            u64::from(65_535 * CUBE.0),
+            columns.into(),
+        )?;
         Ok((CubeCount::Static(across, down, 1), down * CUBE.1))
     }
 
@@ -259,11 +261,14 @@ impl<'a> Steps<'a> {
             Operand::read("the samples of distances", &profile.table),
             Operand::write("the output", output),
         ];
-        self.gpu.launch("distance: columns", &shape, &memory, || {
-            on_client!(self.gpu, client => {
-                columns_on(client, grid.clone(), self, profile, output, pitch, stride)
-            })
-        })
+        let region = &self.region;
+        // SAFETY: visited rows lie within the radius of an output row, so inside g, and blocks of the minima are those of
+        // such rows; the table has an entry for every square up to radius² + 1; the output was checked to hold the band.
+        launch!(self.gpu, "distance: columns", &shape, &memory, (grid, CubeDim::new_2d(CUBE.0, CUBE.1)),
+            unsafe columns::columns(
+                self.rows.array(1), self.minima.array(1), profile.table.array(1), output.array(1),
+                region.row_pitch, pitch, region.width, region.height, region.radius, stride, region.stored,
+                profile.depth.bits(), region.radius > NEAR))
     }
 }
 
@@ -280,23 +285,11 @@ fn whites_on<R: Runtime>(
 ) {
     // SAFETY: the bits have `rows` rows of `bit_pitch` words, and words of the mask are clamped to its rows, which `Plane` has
     // checked to lie in its buffer.
-    unsafe {
-        whites::whites::launch_unchecked::<R>(
-            client,
-            grid,
-            CubeDim::new_2d(CUBE.0, CUBE.1),
-            mask.buffer().array(1),
-            numbers.into_iter().collect(),
-            bits.array(1),
-            region.bit_pitch,
-            region.rows,
-            stride,
-            depth,
-        );
-    }
+    start!(client, (grid, CubeDim::new_2d(CUBE.0, CUBE.1)), unsafe whites::whites(
+        mask.buffer().array(1), numbers.into_iter().collect(), bits.array(1), region.bit_pitch,
+        region.rows, stride, depth));
 }
 
-#[allow(unsafe_code)]
 fn rows_on<R: Runtime>(
     client: &ComputeClient<R>,
     grid: CubeCount,
@@ -307,27 +300,11 @@ fn rows_on<R: Runtime>(
 ) {
     // SAFETY: g has `rows` rows of `row_pitch` words, a multiple of 4, and reads of the bits reach no farther than the
     // margin.
-    unsafe {
-        nearest::rows_of_distances::launch_unchecked::<R>(
-            client,
-            grid,
-            CubeDim::new_2d(CUBE.0, CUBE.1),
-            4,
-            bits.array(1),
-            rows.array(4),
-            region.bit_pitch,
-            region.row_pitch / 4,
-            region.rows,
-            region.margin / 32,
-            region.radius,
-            region.stored.none(region.radius),
-            stride,
-            region.stored,
-        );
-    }
+    start!(client, (grid, CubeDim::new_2d(CUBE.0, CUBE.1)), unsafe nearest::rows_of_distances(
+        4, bits.array(1), rows.array(4), region.bit_pitch, region.row_pitch / 4, region.rows,
+        region.margin / 32, region.radius, region.stored.none(region.radius), stride, region.stored));
 }
 
-#[allow(unsafe_code)]
 fn minima_on<R: Runtime>(
     client: &ComputeClient<R>,
     grid: CubeCount,
@@ -337,52 +314,6 @@ fn minima_on<R: Runtime>(
     stride: u32,
 ) {
     // SAFETY: the last block is clamped to the rows there are.
-    unsafe {
-        nearest::minima_of_blocks::launch_unchecked::<R>(
-            client,
-            grid,
-            CubeDim::new_2d(CUBE.0, CUBE.1),
-            rows.array(1),
-            minima.array(1),
-            region.row_pitch,
-            region.rows,
-            stride,
-            region.stored.bits,
-        );
-    }
-}
-
-#[allow(unsafe_code)]
-fn columns_on<R: Runtime>(
-    client: &ComputeClient<R>,
-    grid: CubeCount,
-    steps: &Steps<'_>,
-    profile: &Profile,
-    output: &Buffer,
-    pitch: u32,
-    stride: u32,
-) {
-    let region = &steps.region;
-    // SAFETY: visited rows lie within the radius of an output row, so inside g, and blocks of the minima are those of
-    // such rows; the table has an entry for every square up to radius² + 1; the output was checked to hold the band.
-    unsafe {
-        columns::columns::launch_unchecked::<R>(
-            client,
-            grid,
-            CubeDim::new_2d(CUBE.0, CUBE.1),
-            steps.rows.array(1),
-            steps.minima.array(1),
-            profile.table.array(1),
-            output.array(1),
-            region.row_pitch,
-            pitch,
-            region.width,
-            region.height,
-            region.radius,
-            stride,
-            region.stored,
-            profile.depth.bits(),
-            region.radius > NEAR,
-        );
-    }
+    start!(client, (grid, CubeDim::new_2d(CUBE.0, CUBE.1)), unsafe nearest::minima_of_blocks(
+        rows.array(1), minima.array(1), region.row_pitch, region.rows, stride, region.stored.bits));
 }

@@ -28,7 +28,7 @@ use relief_raster::{Depth, Rect};
 
 use super::mask::{Part, check_depth};
 use super::{Profile, memory};
-use crate::device::{Buffer, DeviceError, Gpu, Operand, on_client};
+use crate::device::{Buffer, DeviceError, Gpu, Operand, on_client, start};
 use crate::fused::Plane;
 use crate::fused::shape::per_word;
 
@@ -324,25 +324,16 @@ impl<'a> Steps<'a> {
     ) -> Result<Self, DeviceError> {
         crate::fused::check_output(gpu, profile.depth, band, output, pitch)?;
         let radius = profile.radius;
-        if radius > MAX_RADIUS {
-            return Err(gpu.unsupported(format!("tiles of a radius of {radius}, more than {MAX_RADIUS}")));
-        }
+        gpu.at_most("pixels of a radius by tiles", MAX_RADIUS, radius.into())?;
         let shared = gpu.report().shared_memory;
         let ballots = gpu.report().plane == (32, 32);
         let shape = Shape::new(policy, radius, profile.depth, shared, ballots);
         let needed = shape.shared_bytes();
-        if needed > shared {
-            return Err(gpu.unsupported(format!(
-                "{needed} bytes of shared memory, of which it has {shared}"
-            )));
-        }
+        gpu.at_most("bytes of shared memory", shared, needed.into())?;
         let region = Region::new(band.width() as u32, band.height() as u32, shape)
             .ok_or_else(|| gpu.unsupported("a distance over so many pixels at once"))?;
-        let most = gpu.report().cubes.min(65_535);
-        let down = region.blocks + 2 * shape.reach;
-        if region.tiles.0 > most || (region.span * 2).div_ceil(ROW) > most || down > most {
-            return Err(gpu.unsupported("a distance over so many columns or rows at once"));
-        }
+        let across = region.tiles.0.max((region.span * 2).div_ceil(ROW));
+        gpu.grid(across, region.blocks + 2 * shape.reach)?;
         Ok(Self {
             gpu,
             region,
@@ -383,7 +374,6 @@ impl<'a> Steps<'a> {
             })
     }
 
-    #[allow(unsafe_code)]
     fn tiles(&self, profile: &Profile, output: &Buffer, pitch: u32) -> Result<(), DeviceError> {
         let region = &self.region;
         let grid = CubeCount::Static(region.tiles.0, region.tiles.1, 1);
@@ -401,31 +391,17 @@ impl<'a> Steps<'a> {
                     let samples = 8 / per_word(region.shape.depth);
                     // SAFETY: the blocks hold every tile with its margins; the table has an entry for every square up to
                     // radius² + 1; eight samples are written where the first lies in the band, and rows are padded to as many.
-                    unsafe {
-                        let pairs = |b: &Buffer| b.array(2);
-                        tile::render::launch_unchecked(
-                            client,
-                            grid.clone(),
-                            CubeDim::new_1d(UNITS),
-                            2,
-                            samples as usize,
-                            pairs(&self.blocks),
-                            profile.table.array(1),
-                            output.array(samples as usize),
-                            region.span,
-                            pitch / samples,
-                            region.width,
-                            region.height,
-                            region.shape,
-                        );
-                    }
+                    let pairs = |b: &Buffer| b.array(2);
+                    start!(client, (grid.clone(), CubeDim::new_1d(UNITS)), unsafe tile::render(
+                        2, samples as usize, pairs(&self.blocks), profile.table.array(1),
+                        output.array(samples as usize), region.span, pitch / samples, region.width,
+                        region.height, region.shape));
                 })
             },
         )
     }
 }
 
-#[allow(unsafe_code)]
 fn blocks_on<R: Runtime>(
     client: &ComputeClient<R>,
     grid: CubeCount,
@@ -437,26 +413,9 @@ fn blocks_on<R: Runtime>(
 ) {
     // SAFETY: words are written to blocks of the grid's rows and `span` × 2 columns alone, for which there is memory;
     // words of the mask are clamped to its rows, which `Plane` has checked to lie in its buffer.
-    unsafe {
-        blocks::pack::launch_unchecked::<R>(
-            client,
-            grid,
-            CubeDim::new_1d(ROW),
-            mask.buffer().array(1),
-            blocks.array(1),
-            region.span * 2,
-            part.offset,
-            part.pitch,
-            part.words,
-            part.left,
-            part.right,
-            part.top,
-            part.bottom,
-            part.column,
-            region.shape.depth,
-            aligned,
-        );
-    }
+    start!(client, (grid, CubeDim::new_1d(ROW)), unsafe blocks::pack(
+        mask.buffer().array(1), blocks.array(1), region.span * 2, part.offset, part.pitch, part.words,
+        part.left, part.right, part.top, part.bottom, part.column, region.shape.depth, aligned));
 }
 
 #[cfg(test)]

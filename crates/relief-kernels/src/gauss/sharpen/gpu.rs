@@ -3,7 +3,7 @@
 use cubecl::prelude::*;
 use relief_raster::Rect;
 
-use crate::device::{Buffer, DeviceError, Gpu, Operand, on_client};
+use crate::device::{Buffer, DeviceError, Gpu, Operand, cover, launch};
 use crate::edge::gpu::{LINES, PLANE, Places, numbers, word_at};
 use crate::fused::Plane;
 use crate::fused::packed::ones;
@@ -60,71 +60,27 @@ pub(crate) fn sharpen(
     for top in (0..band.height()).step_by(MOST_ROWS as usize) {
         let rows = MOST_ROWS.min(band.height() - top);
         let y = band.y() + top.cast_signed();
-        let part = Part {
-            source,
-            columns,
-            lines: Places::new(place.1, source.height(), size.1, y, rows, 0),
-            steps,
-            output,
-            // All within the output, whose words are counted in 32 bits.
-            words: band.width().div_ceil(per_word(bits).into()) as u32,
-            rows: rows as u32,
-            offset: (top * u64::from(pitch)) as u32,
-            pitch,
-            bits,
-        };
-        gpu.launch(
-            "sharpen",
-            &bits,
+        let lines = Places::new(place.1, source.height(), size.1, y, rows, 0);
+        // All within the output, whose words are counted in 32 bits.
+        let words = band.width().div_ceil(per_word(bits).into()) as u32;
+        let rows = rows as u32;
+        let offset = (top * u64::from(pitch)) as u32;
+        // SAFETY: rows and words of the source are clamped to those of its plane, which `Plane` has checked to lie in its buffer; words and rows of
+        // the output are compared with those of the band, which was checked to fit; there is a step for each difference of 16 bits.
+        launch!(
+            gpu, "sharpen", &bits,
             &[
                 Operand::read("the source", source.buffer()),
                 Operand::read("steps", &steps.words),
                 Operand::update("the output", output),
             ],
-            || on_client!(gpu, client => part.on(client)),
-        )?;
+            cover((words, rows), CUBE),
+            unsafe put_on_top(
+                source.buffer().array(1), numbers(source, columns, lines).into_iter().collect(),
+                steps.words.array(1), output.array(1), words, rows, offset, pitch,
+                bits))?;
     }
     Ok(())
-}
-
-/// Some rows of a band.
-struct Part<'a> {
-    source: &'a Plane,
-    columns: Places,
-    lines: Places,
-    steps: &'a Steps,
-    output: &'a Buffer,
-    words: u32,
-    rows: u32,
-    offset: u32,
-    pitch: u32,
-    bits: u32,
-}
-
-impl Part<'_> {
-    #[allow(unsafe_code)]
-    fn on<R: Runtime>(&self, client: &ComputeClient<R>) {
-        let (x, y) = (self.words.div_ceil(CUBE.0), self.rows.div_ceil(CUBE.1));
-        let (source, steps) = (self.source, &self.steps.words);
-        // SAFETY: rows and words of the source are clamped to those of its plane, which `Plane` has checked to lie in its buffer; words and rows of
-        // the output are compared with those of the band, which was checked to fit; there is a step for each difference of 16 bits.
-        unsafe {
-            put_on_top::launch_unchecked::<R>(
-                client,
-                CubeCount::Static(x, y, 1),
-                CubeDim::new_2d(CUBE.0, CUBE.1),
-                source.buffer().array(1),
-                numbers(source, self.columns, self.lines).into_iter().collect(),
-                steps.array(1),
-                self.output.array(1),
-                self.words,
-                self.rows,
-                self.offset,
-                self.pitch,
-                self.bits,
-            );
-        }
-    }
 }
 
 #[cube(launch_unchecked)]

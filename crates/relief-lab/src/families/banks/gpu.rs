@@ -6,7 +6,7 @@
 #![allow(unsafe_code)]
 
 use cubecl::prelude::*;
-use relief_kernels::device::{Operand, on_client};
+use relief_kernels::device::{Operand, launch};
 
 use super::expression::{Expression, Operator};
 use super::pattern::{Pattern, UNITS};
@@ -40,33 +40,16 @@ fn read(problem: &Reads, call: &OnGpu<'_>, indexed: bool) -> Outcome {
         pattern: problem.pattern.clone(),
         indexed,
     };
-    call.gpu.launch(
-        "banks",
-        &shape,
-        &[Operand::write("the output", &call.outputs[0])],
-        || {
-            on_client!(call.gpu, client => {
-                let width = problem.words();
-                let (table, out) = (&call.inputs[0], &call.outputs[0]);
-                // SAFETY: the table has as many words as are copied from it, places of it are below REACH / 4 + 96 words, and the output has
-                // a vector for each unit of each cube.
-                unsafe {
-                    read_rounds::launch_unchecked(
-                        client,
-                        CubeCount::Static(problem.cubes, 1, 1),
-                        CubeDim::new_1d(UNITS),
-                        width,
-                        table.array(width),
-                        out.array(width),
-                        problem.rounds / READS as u32,
-                        0,
-                        width,
-                        shape.clone(),
-                    );
-                }
-            })
-        },
-    )?;
+    let width = problem.words();
+    let (table, out) = (&call.inputs[0], &call.outputs[0]);
+    // SAFETY: the table has as many words as are copied from it, places of it are below REACH / 4 + 96 words, and the output has
+    // a vector for each unit of each cube.
+    launch!(
+        call.gpu, "banks", &shape, &[Operand::write("the output", &call.outputs[0])],
+        (CubeCount::Static(problem.cubes, 1, 1), CubeDim::new_1d(UNITS)),
+        unsafe read_rounds(
+            width, table.array(width), out.array(width), problem.rounds / READS as u32, 0, width,
+            shape.clone()))?;
     Ok(())
 }
 
@@ -88,17 +71,21 @@ fn read_rounds<N: Size>(
     let ahead = comptime!(32 / width);
     let mut first = t as usize;
     if comptime!(shape.indexed) {
+        // rung: banks on gpu: as indexed
         let mut k = t as usize;
         while k < comptime!(TABLE / width) {
             shared[k] = table[k];
             k += comptime!(UNITS as usize);
         }
         first = place as usize;
+        // end
     } else {
+        // rung: banks on gpu: conflict-free
         #[unroll]
         for k in 0..READS {
             shared[t as usize + comptime!(k * UNITS as usize)] = table[place as usize + comptime!(k * ahead)];
         }
+        // end
     }
     let apart = comptime!(if shape.indexed { ahead } else { UNITS as usize });
     sync_cube();

@@ -119,6 +119,7 @@ impl Step for Sums {
             } else if T::GREATEST < VALUES && difference.fract() == 0.0 {
                 places[square as usize] * values[difference.abs() as usize]
             } else {
+                // rung: bilateral on cpu: threads production
                 places[square as usize] * (difference * difference * range).exp()
             }
         };
@@ -141,6 +142,7 @@ impl Step for Sums {
                     }
                 });
                 let at = |x: usize, y: i64| rows[y.clamp(0, last) as usize * width + x];
+                // end
                 self.rows(output, pitch, |y, row| {
                     for (x, sample) in row[..width].iter_mut().enumerate() {
                         let near = (-radius..=radius).map(|d| (d * d, at(x, y + d)));
@@ -164,6 +166,7 @@ impl Step for Sums {
 /// The mean of values at squared distances, seen from a pixel of value `middle`.
 #[inline(always)]
 fn mean(weight: &impl Fn(i64, f32) -> f32, middle: f32, near: impl Iterator<Item = (i64, f32)>) -> f32 {
+    // rung: bilateral on cpu: naive | tables
     let (mut sum, mut weights) = (0.0, 0.0);
     for (square, value) in near {
         let weight = weight(square, value - middle);
@@ -171,14 +174,17 @@ fn mean(weight: &impl Fn(i64, f32) -> f32, middle: f32, near: impl Iterator<Item
         weights += weight;
     }
     sum / weights
+    // end
 }
 
 impl Sums {
     fn rows<T: Send>(&self, output: &mut [T], pitch: usize, row: impl Fn(i64, &mut [T]) + Sync) {
         if self.threads {
+            // rung: bilateral on cpu: threads tables
             let rows = output.par_chunks_mut(pitch).enumerate();
             rows.for_each(|(y, samples)| row(y as i64, samples));
         } else {
+            // end
             for (y, samples) in output.chunks_mut(pitch).enumerate() {
                 row(y as i64, samples);
             }
@@ -229,6 +235,10 @@ impl Step for Grid {
         Ok(())
     }
 }
+
+// rung: bilateral on cpu: one thread = the steps of `threads production`, one row after the other
+
+// rung: bilateral on cpu: threads vectors = the compiler makes vectors of the loop of `naive`
 
 pub(super) fn temporal() -> Vec<Variant<Temporal>> {
     vec![

@@ -2,7 +2,7 @@
 #![allow(unsafe_code)]
 
 use cubecl::prelude::*;
-use relief_kernels::device::{Operand, cubes, on_client};
+use relief_kernels::device::{Operand, cubes, launch};
 use relief_numeric::bilateral::gpu::{bilateral, scratch_words};
 use relief_numeric::element::Element;
 use relief_numeric::transpose::gpu::Matrix;
@@ -103,6 +103,8 @@ fn grid(picture: &Picture, call: OnGpu<'_>) -> Outcome {
     Ok(())
 }
 
+// rung: bilateral on gpu: tiled, range table = those of `tiled` and of `range table` together
+
 pub(super) fn temporal() -> Vec<Variant<Temporal>> {
     vec![
         Variant::gpu(
@@ -116,23 +118,10 @@ pub(super) fn temporal() -> Vec<Variant<Temporal>> {
                 let (gpu, to) = (call.gpu, &call.outputs[0]);
                 let grid = cubes(gpu, count.div_ceil(256));
                 let (inputs, log) = (call.inputs, p.log_frames);
-                gpu.launch("temporal", &log, &[Operand::write("the output", to)], || {
-                    on_client!(gpu, client => {
-                        let frames = inputs.iter().map(|frame| frame.array(1)).collect();
-                        // SAFETY: places are compared with `count`, words that all buffers hold.
-                        unsafe {
-                            mean_of_frames::launch_unchecked(
-                                client,
-                                grid.clone(),
-                                CubeDim::new_1d(256),
-                                frames,
-                                to.array(1),
-                                count,
-                                log,
-                            );
-                        }
-                    })
-                })?;
+                // SAFETY: places are compared with `count`, words that all buffers hold.
+                launch!(
+                    gpu, "temporal", &log, &[Operand::write("the output", to)], (grid, CubeDim::new_1d(256)),
+                    unsafe mean_of_frames(inputs.iter().map(|frame| frame.array(1)).collect(), to.array(1), count, log))?;
                 Ok(())
             },
         )
@@ -147,6 +136,7 @@ fn mean_of_frames(frames: &Sequence<Array<u32>>, to: &mut Array<u32>, count: u32
     if place < count {
         let half = comptime!((1u32 << log) / 2 * 0x0001_0001);
         let mut even = u32::new(half as i64);
+        // rung: bilateral on gpu: words
         let mut odd = u32::new(half as i64);
         #[unroll]
         for k in 0..comptime!(1usize << log) {
@@ -155,5 +145,6 @@ fn mean_of_frames(frames: &Sequence<Array<u32>>, to: &mut Array<u32>, count: u32
             odd += (word >> 8u32) & 0x00FF_00FFu32;
         }
         to[place as usize] = ((even >> log) & 0x00FF_00FFu32) | (((odd >> log) & 0x00FF_00FFu32) << 8u32);
+        // end
     }
 }

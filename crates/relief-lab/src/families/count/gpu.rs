@@ -2,7 +2,7 @@
 #![allow(unsafe_code)]
 
 use cubecl::prelude::*;
-use relief_kernels::device::{Operand, cubes, on_client};
+use relief_kernels::device::{Operand, cubes, on_client, start};
 
 use super::Count;
 use crate::family::{Failure, OnGpu, Outcome, Variant};
@@ -74,24 +74,9 @@ fn counted(problem: &Count, call: &OnGpu<'_>, walk: Walk, width: u32) -> Outcome
                 let (from, out) = (&call.inputs[0], &call.outputs[0]);
                 let width = shape.width as usize;
                 // SAFETY: the result has a word; vectors are compared with how many hold `words` words.
-                unsafe {
-                    clear::launch_unchecked(
-                        client,
-                        CubeCount::Static(1, 1, 1),
-                        CubeDim::new_1d(1),
-                        out.array(1),
-                    );
-                    count_words::launch_unchecked(
-                        client,
-                        grid.clone(),
-                        CubeDim::new_1d(shape.units),
-                        width,
-                        from.array(width),
-                        out.array(1),
-                        words,
-                        shape,
-                    );
-                }
+                start!(client, (CubeCount::Static(1, 1, 1), CubeDim::new_1d(1)), unsafe clear(out.array(1)));
+                start!(client, (grid.clone(), CubeDim::new_1d(shape.units)), unsafe count_words(
+                    width, from.array(width), out.array(1), words, shape));
             })
         },
     )?;

@@ -20,6 +20,8 @@ use super::{Distance, Reach, profile};
 use crate::array::Layout;
 use crate::family::{Failure, OnGpu, Outcome, Variant};
 
+// rung: distance on gpu: production = it takes `bits`, `tiles` or `rows` by the radius
+
 pub(super) fn variants(reach: Reach) -> Vec<Variant<Distance>> {
     let white = |name, idea, way, source| {
         Variant::gpu(name, idea, move |p: &Distance, call: OnGpu<'_>| {

@@ -42,10 +42,12 @@ pub(super) fn variants() -> Vec<Variant<Histogram>> {
 }
 
 fn plain<T: Copy + Into<usize>>(samples: &[T], counts: &mut [u64]) {
+    // rung: histogram on cpu: one table
     for sample in samples {
         let v: usize = (*sample).into();
         counts[v] += 1;
     }
+    // end
 }
 
 /// By production, in parts of a length that depends on that of the whole.
@@ -53,6 +55,7 @@ fn tables(kind: Kind, samples: &Array, part: impl Fn(usize) -> usize) -> Vec<u64
     let len = samples.layout().len;
     match kind {
         Kind::U8 => {
+            // rung: histogram on cpu: threads production
             let parts = samples.slice::<u8>().par_chunks(part(len));
             let counted = parts.map(|samples| {
                 let mut counts = [0; 256];
@@ -60,6 +63,7 @@ fn tables(kind: Kind, samples: &Array, part: impl Fn(usize) -> usize) -> Vec<u64
                 counts.to_vec()
             });
             counted.reduce(|| vec![0; 256], add)
+            // end
         }
         _ => {
             // Tables take as long to clear and to add up as so many samples to count.

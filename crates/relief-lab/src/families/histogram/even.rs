@@ -227,7 +227,7 @@ mod gpu {
     #![allow(unsafe_code)]
 
     use cubecl::prelude::*;
-    use relief_kernels::device::{Operand, cubes, on_client};
+    use relief_kernels::device::{Operand, cubes, on_client, start};
     use relief_numeric::histogram::gpu::even::{even, even_scratch_words};
 
     use super::{BINS, Even, HIGH, LOW, WORDS, bins};
@@ -295,27 +295,11 @@ mod gpu {
                     let (from, out) = (&call.inputs[0], &call.outputs[0]);
                     let (low, high) = (LOW as f32, HIGH as f32);
                     // SAFETY: the result has two words for each counter, which places are compared with; numbers are compared with their count.
-                    unsafe {
-                        clear::launch_unchecked(
-                            client,
-                            CubeCount::Static((WORDS as u32).div_ceil(UNITS), 1, 1),
-                            CubeDim::new_1d(UNITS),
-                            out.array(1),
-                            WORDS as u32,
-                        );
-                        add_up::launch_unchecked(
-                            client,
-                            grid.clone(),
-                            CubeDim::new_1d(UNITS),
-                            from.array(1),
-                            out.array(1),
-                            len,
-                            low,
-                            high,
-                            BINS as f32 / (high - low),
-                            shared,
-                        );
-                    }
+                    start!(
+                        client, (CubeCount::Static((WORDS as u32).div_ceil(UNITS), 1, 1), CubeDim::new_1d(UNITS)),
+                        unsafe clear(out.array(1), WORDS as u32));
+                    start!(client, (grid.clone(), CubeDim::new_1d(UNITS)), unsafe add_up(
+                        from.array(1), out.array(1), len, low, high, BINS as f32 / (high - low), shared));
                 })
             },
         )?;

@@ -75,6 +75,7 @@ struct Naive;
 impl Way for Naive {
     fn sum<S: Sum>(&self, problem: &Integral, from: &[S::Sample], to: &mut [S], _: &mut [S]) {
         let (width, pitch) = (problem.width, problem.pitch_out());
+        // rung: integral on cpu: naive
         for (y, row) in from.chunks(problem.pitch_in()).enumerate() {
             let (above, here) = to[..(y + 1) * pitch].split_at_mut(y * pitch);
             let above = above.chunks(pitch).next_back();
@@ -84,6 +85,7 @@ impl Way for Naive {
                 here[x] = above.map_or(sum, |above| S::plus(sum, above[x]));
             }
         }
+        // end
     }
 }
 
@@ -92,6 +94,7 @@ struct TwoPasses;
 impl Way for TwoPasses {
     fn sum<S: Sum>(&self, problem: &Integral, from: &[S::Sample], to: &mut [S], _: &mut [S]) {
         let (width, pitch) = (problem.width, problem.pitch_out());
+        // rung: integral on cpu: two passes
         for (row, to) in from.chunks(problem.pitch_in()).zip(to.chunks_mut(pitch)) {
             let mut sum = S::default();
             for (sample, to) in row[..width].iter().zip(to) {
@@ -106,6 +109,7 @@ impl Way for TwoPasses {
                 *sum = S::plus(*sum, *above);
             }
         }
+        // end
     }
 }
 
@@ -139,6 +143,7 @@ pub(super) fn by_threads<S: Sum>(
     pitch: usize,
 ) {
     let (width, turn) = (picture.width, rayon::current_num_threads());
+    // rung: integral on cpu: threads
     for (k, out) in to.chunks_mut(turn * BAND * pitch).enumerate() {
         let first = k * turn;
         let (before, own) = scratch.split_at_mut(first * width);
@@ -154,4 +159,5 @@ pub(super) fn by_threads<S: Sum>(
             cpu::band(picture, first + band, above.or(before), out, pitch);
         });
     }
+    // end
 }

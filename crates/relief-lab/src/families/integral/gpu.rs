@@ -2,7 +2,7 @@
 #![allow(unsafe_code)]
 
 use cubecl::prelude::*;
-use relief_kernels::device::{Operand, cubes, on_client};
+use relief_kernels::device::{Operand, launch, line};
 use relief_numeric::element::Element;
 use relief_numeric::integral::Sums;
 use relief_numeric::integral::gpu as production;
@@ -89,6 +89,7 @@ fn by_transposes(problem: &Integral, call: &OnGpu<'_>) -> Outcome {
     let turned = |buffer| Matrix { buffer, pitch };
     let (first, second) = (turned(&call.scratch[0]), turned(&call.scratch[1]));
     let all = to.pitch;
+    // rung: integral on gpu: two scans, transposes
     scan_each_row(call.gpu, Kind::Inclusive, element, (width, height), from, to)?;
     if height == 0 || width == 0 {
         return Ok(());
@@ -96,6 +97,7 @@ fn by_transposes(problem: &Integral, call: &OnGpu<'_>) -> Outcome {
     transpose(call.gpu, 32, (all, height), to, first)?;
     scan_each_row(call.gpu, Kind::Inclusive, sum, (height, all), first, second)?;
     transpose(call.gpu, 32, (height, all), second, to)?;
+    // end
     Ok(())
 }
 
@@ -112,30 +114,12 @@ fn by_columns(problem: &Integral, call: &OnGpu<'_>) -> Outcome {
         return Ok(());
     }
     let float = problem.sums == Sums::Floats;
-    call.gpu.launch(
-        "integral columns",
-        &float,
-        &[Operand::write("the output", to.buffer)],
-        || {
-            on_client!(call.gpu, client => {
-                let vectors = to.pitch / 4;
-                // SAFETY: columns are compared with the pitch, of which both buffers hold `height` rows.
-                unsafe {
-                    add_columns::launch_unchecked(
-                        client,
-                        cubes(call.gpu, vectors.div_ceil(UNITS)),
-                        CubeDim::new_1d(UNITS),
-                        4,
-                        rows.buffer.array(4),
-                        to.buffer.array(4),
-                        vectors,
-                        height,
-                        float,
-                    );
-                }
-            })
-        },
-    )?;
+    let vectors = to.pitch / 4;
+    // SAFETY: columns are compared with the pitch, of which both buffers hold `height` rows.
+    launch!(
+        call.gpu, "integral columns", &float, &[Operand::write("the output", to.buffer)],
+        line(call.gpu, vectors, UNITS),
+        unsafe add_columns(4, rows.buffer.array(4), to.buffer.array(4), vectors, height, float))?;
     Ok(())
 }
 
@@ -152,6 +136,7 @@ fn add_columns<N: Size>(
 ) {
     let column = CUBE_POS as u32 * UNITS + UNIT_POS;
     if column < vectors {
+        // rung: integral on gpu: two scans
         let mut sums = Vector::<u32, N>::new(0u32);
         for y in 0..height {
             let at = (y * vectors + column) as usize;
@@ -166,5 +151,6 @@ fn add_columns<N: Size>(
             }
             to[at] = sums;
         }
+        // end
     }
 }

@@ -13,7 +13,7 @@
 
 use cubecl::prelude::*;
 use relief_kernels::copy::gpu::fill;
-use relief_kernels::device::{Operand, cubes, on_client};
+use relief_kernels::device::{Operand, cubes, on_client, start};
 use relief_numeric::integral::Sums;
 use relief_numeric::transpose::gpu::Matrix;
 
@@ -106,24 +106,11 @@ fn launch<R: Runtime>(
     let count = tiles.strips * tiles.bands;
     let state = &call.scratch[0];
     // SAFETY: samples and sums are compared with the size; states are those of existing tiles, of which there are as many.
-    unsafe {
-        integral_at_once::launch_unchecked::<R>(
-            client,
-            cubes(call.gpu, count.div_ceil(UNITS / tiles.lanes)),
-            CubeDim::new_1d(UNITS),
-            4,
-            from.buffer.array(1),
-            to.buffer.array(4),
-            state.array(1),
-            width,
-            height,
-            from.pitch,
-            to.pitch / 4,
-            tiles.strips,
-            count,
-            tiles.lanes,
-        );
-    }
+    start!(
+        client, (cubes(call.gpu, count.div_ceil(UNITS / tiles.lanes)), CubeDim::new_1d(UNITS)),
+        unsafe integral_at_once(
+            4, from.buffer.array(1), to.buffer.array(4), state.array(1), width, height, from.pitch,
+            to.pitch / 4, tiles.strips, count, tiles.lanes));
 }
 
 #[cube(launch_unchecked)]
@@ -165,6 +152,7 @@ fn integral_at_once<M: Size>(
             even += word & 0x00ff_00ffu32;
             odd += (word >> 8u32) & 0x00ff_00ffu32;
         }
+        // rung: integral on gpu: look-back along both axes
         columns[0usize] = even & 0xffffu32;
         columns[1usize] = odd & 0xffffu32;
         columns[2usize] = even >> 16u32;
@@ -180,6 +168,7 @@ fn integral_at_once<M: Size>(
             own = select(lane == r, total, own);
         }
         let left = look_left(state, own, tile, strip, tiles, lane, lanes);
+        // end
 
         #[unroll]
         for r in 0..lanes {

@@ -34,6 +34,8 @@ const DEFAULT: Tuning = Tuning {
     vector: 4,
 };
 
+// rung: lattice on gpu: fused = the engine's kernel of trees, made of an expression
+
 pub(super) fn floats() -> Vec<Variant<Mean<f32>>> {
     let mut variants = vec![
         target::variant(32),

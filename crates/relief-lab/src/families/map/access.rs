@@ -183,7 +183,7 @@ mod gpu {
     #![allow(unsafe_code)]
 
     use cubecl::prelude::*;
-    use relief_kernels::device::{Operand, cubes, on_client};
+    use relief_kernels::device::{Operand, cubes, launch};
 
     use super::{Access, Read};
     use crate::family::{OnGpu, Outcome, Variant};
@@ -207,32 +207,14 @@ mod gpu {
             return Ok(());
         }
         let grid = cubes(call.gpu, vectors.div_ceil(UNITS));
-        call.gpu.launch(
-            "map access",
-            &(read.access, width),
-            &[Operand::write("the output", &call.outputs[0])],
-            || {
-                on_client!(call.gpu, client => {
-                    let (from, to) = (&call.inputs[0], &call.outputs[0]);
-                    // SAFETY: places of the input are clamped to its last word, and outputs hold whole vectors.
-                    unsafe {
-                        gather::launch_unchecked(
-                            client,
-                            grid.clone(),
-                            CubeDim::new_1d(UNITS),
-                            width as usize,
-                            from.array(1),
-                            to.array(width as usize),
-                            read.k as u32,
-                            read.len as u32,
-                            from.words() as u32 - 1,
-                            width,
-                            read.access,
-                        );
-                    }
-                })
-            },
-        )?;
+        let (from, to) = (&call.inputs[0], &call.outputs[0]);
+        // SAFETY: places of the input are clamped to its last word, and outputs hold whole vectors.
+        launch!(
+            call.gpu, "map access", &(read.access, width), &[Operand::write("the output", &call.outputs[0])],
+            (grid, CubeDim::new_1d(UNITS)),
+            unsafe gather(
+                width as usize, from.array(1), to.array(width as usize), read.k as u32, read.len as u32,
+                from.words() as u32 - 1, width, read.access))?;
         Ok(())
     }
 
@@ -248,6 +230,7 @@ mod gpu {
     ) {
         let place = ABSOLUTE_POS as u32;
         if place * width < count {
+            // rung: map on gpu: plain | quad
             let mut words = Vector::<u32, N>::empty();
             #[unroll]
             for j in 0..comptime!(width as usize) {
@@ -259,6 +242,7 @@ mod gpu {
                 words[j] = from[min(at, last) as usize];
             }
             to[place as usize] = words;
+            // end
         }
     }
 }

@@ -149,11 +149,13 @@ mod gpu {
 
     pub(super) fn variants() -> Vec<Variant<Add>> {
         let plain = |name, idea, vector| {
+            // rung: map/add on gpu: scalar | pair | quad
             let tuning = Tuning {
                 units: 256,
                 items: 1,
                 vector,
             };
+            // end
             Variant::gpu(name, idea, move |problem: &Add, call: OnGpu<'_>| {
                 let OnGpu {
                     gpu, inputs, outputs, ..

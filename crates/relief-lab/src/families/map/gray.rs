@@ -166,25 +166,31 @@ pub(super) fn float() -> Ladder<Colours> {
 }
 
 fn plain(rgb: &[u8], out: &mut [u8]) {
+    // rung: map/gray on cpu: plain
     for (rgb, out) in rgb.as_chunks::<3>().0.iter().zip(out) {
         *out = relief_numeric::map::gray(rgb[0], rgb[1], rgb[2]);
     }
+    // end
 }
 
 fn plain_float(rgb: &[u8], out: &mut [u8]) {
+    // rung: map/gray-float on cpu: plain
     for (rgb, out) in rgb.as_chunks::<3>().0.iter().zip(out) {
         let [r, g, b] = rgb.map(f32::from);
         *out = (0.21 * r + 0.71 * g + 0.07 * b) as u8;
     }
+    // end
 }
 
 fn parts(call: OnCpu<'_>, gray: impl Fn(&[u8], &mut [u8]) + Sync) -> Outcome {
+    // rung: map on cpu: threads | production
     let part = part(call.outputs[0].slice::<u8>().len());
     let colours = call.inputs[0].slice::<u8>().par_chunks(3 * part);
     let grays = call.outputs[0].slice_mut::<u8>().par_chunks_mut(part);
     colours
         .zip(grays)
         .for_each(|(colours, grays)| gray(colours, grays));
+    // end
     Ok(())
 }
 
@@ -193,7 +199,7 @@ mod gpu {
     #![allow(unsafe_code)]
 
     use cubecl::prelude::*;
-    use relief_kernels::device::{Operand, cubes, on_client};
+    use relief_kernels::device::{Operand, cubes, launch};
     use relief_numeric::map::gpu::{DEFAULT, GRAY_SPACE, gray_with};
 
     use super::{Colours, Weights};
@@ -264,35 +270,16 @@ mod gpu {
         };
         let grid = cubes(call.gpu, count.div_ceil(UNITS));
         let shape = (loads, problem.weights);
-        call.gpu.launch(
-            "gray ladder",
-            &shape,
-            &[Operand::write("the output", &call.outputs[0])],
-            || {
-                on_client!(call.gpu, client => {
-                    let (loads, weights) = shape;
-                    let (rgb, out) = (&call.inputs[0], &call.outputs[0]);
-                    let width = width as usize;
-                    // The input holds whole vectors of its own length, which may be fewer than three for each of the output.
-                    let last = (rgb.words() / width) as u32 - 1;
-                    // SAFETY: places of the output are compared with `count`, those of the input clamped to its last vector.
-                    unsafe {
-                        gray_units::launch_unchecked(
-                            client,
-                            grid.clone(),
-                            CubeDim::new_1d(UNITS),
-                            width,
-                            rgb.array(width),
-                            out.array(width),
-                            count,
-                            last,
-                            loads,
-                            weights,
-                        );
-                    }
-                })
-            },
-        )?;
+        let (loads, weights) = shape;
+        let (rgb, out) = (&call.inputs[0], &call.outputs[0]);
+        let width = width as usize;
+        // The input holds whole vectors of its own length, which may be fewer than three for each of the output.
+        let last = (rgb.words() / width) as u32 - 1;
+        // SAFETY: places of the output are compared with `count`, those of the input clamped to its last vector.
+        launch!(
+            call.gpu, "gray ladder", &shape, &[Operand::write("the output", &call.outputs[0])],
+            (grid, CubeDim::new_1d(UNITS)),
+            unsafe gray_units(width, rgb.array(width), out.array(width), count, last, loads, weights))?;
         Ok(())
     }
 
@@ -316,6 +303,7 @@ mod gpu {
                     let mut parts = Array::<u32>::new(3usize);
                     #[unroll]
                     for c in 0..3usize {
+                        // rung: map on gpu: bytes
                         let ahead = comptime!(k * 3 + c as u32);
                         let byte = place * 12u32 + ahead;
                         let mut from = byte / 4u32;
@@ -326,6 +314,7 @@ mod gpu {
                         }
                         let held = rgb[min(from, last) as usize];
                         parts[c] = (held[0usize] >> shift) & 255u32;
+                        // end
                     }
                     word |= gray(parts[0usize], parts[1usize], parts[2usize], weights) << comptime!(8 * k);
                 }
@@ -335,12 +324,16 @@ mod gpu {
                 let b = rgb[min(first + 1u32, last) as usize];
                 let c = rgb[min(first + 2u32, last) as usize];
                 if comptime!(loads == Loads::Words) {
+                    // rung: map on gpu: words
                     grays[0usize] = gray_word(a[0usize], b[0usize], c[0usize], weights);
+                    // end
                 } else {
+                    // rung: map on gpu: vectors
                     grays[0usize] = gray_word(a[0usize], a[1usize], a[2usize], weights);
                     grays[1usize] = gray_word(a[3usize], b[0usize], b[1usize], weights);
                     grays[2usize] = gray_word(b[2usize], b[3usize], c[0usize], weights);
                     grays[3usize] = gray_word(c[1usize], c[2usize], c[3usize], weights);
+                    // end
                 }
             }
             out[place as usize] = grays;

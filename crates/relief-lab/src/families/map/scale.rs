@@ -155,7 +155,7 @@ mod gpu {
     #![allow(unsafe_code)]
 
     use cubecl::prelude::*;
-    use relief_kernels::device::{Operand, on_client};
+    use relief_kernels::device::{Operand, launch};
     use relief_kernels::policy::Tuning;
     use relief_numeric::map::gpu::{DEFAULT, SPACE, scale_with};
 
@@ -199,6 +199,8 @@ mod gpu {
         ]
     }
 
+    // rung: map/scale on gpu: flat = production's kernel, as of `several quads`
+
     fn flat(picture: &Picture, call: OnGpu<'_>, tuning: Tuning) -> Outcome {
         let count = picture.width * picture.height;
         Ok(scale_with(
@@ -222,37 +224,23 @@ mod gpu {
         if cubes.1 > call.gpu.report().cubes.min(65_535) || cubes.0 > 65_535 {
             return Err(Failure::Unsupported(format!("{} rows of cubes", cubes.1)));
         }
-        call.gpu.launch(
-            "scale blocks",
-            &(width, height),
-            &[Operand::write("the output", &call.outputs[0])],
-            || {
-                on_client!(call.gpu, client => {
-                    let (values, out) = (&call.inputs[0], &call.outputs[0]);
-                    // SAFETY: columns and rows are compared with the picture's, and both buffers hold it.
-                    unsafe {
-                        scale_pixels::launch_unchecked(
-                            client,
-                            CubeCount::Static(cubes.0, cubes.1, 1),
-                            CubeDim::new_2d(width, height),
-                            values.array(1),
-                            out.array(1),
-                            picture.width as u32,
-                            picture.height as u32,
-                            FACTOR,
-                        );
-                    }
-                })
-            },
-        )?;
+        let (values, out) = (&call.inputs[0], &call.outputs[0]);
+        // SAFETY: columns and rows are compared with the picture's, and both buffers hold it.
+        launch!(
+            call.gpu, "scale blocks", &(width, height), &[Operand::write("the output", &call.outputs[0])],
+            (CubeCount::Static(cubes.0, cubes.1, 1), CubeDim::new_2d(width, height)),
+            unsafe scale_pixels(
+                values.array(1), out.array(1), picture.width as u32, picture.height as u32, FACTOR))?;
         Ok(())
     }
 
     #[cube(launch_unchecked)]
     fn scale_pixels(values: &Array<f32>, out: &mut Array<f32>, width: u32, height: u32, factor: f32) {
+        // rung: map/scale on gpu: blocks 16 × 16 | rows
         if ABSOLUTE_POS_X < width && ABSOLUTE_POS_Y < height {
             let place = (ABSOLUTE_POS_Y * width + ABSOLUTE_POS_X) as usize;
             out[place] = factor * values[place];
         }
+        // end
     }
 }

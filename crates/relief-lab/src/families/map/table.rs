@@ -131,10 +131,14 @@ fn variants<S: Sample + Element>() -> Vec<Variant<Lookup<S>>> {
 }
 
 fn look_up<S: Sample>(table: &[S], samples: &[S], out: &mut [S]) {
+    // rung: map/table-u8 on cpu: plain
     for (sample, out) in samples.iter().zip(out) {
         *out = table[usize::from(sample.to_u16())];
     }
+    // end
 }
+
+// rung: map/table-u8 on cpu: one thread = production's permutes of 64 entries, `relief_kernels::table::cpu`
 
 fn map<S: Sample>(table: &[S], samples: &[S], out: &mut [S]) {
     let len = samples.len();
@@ -161,7 +165,7 @@ mod gpu {
     #![allow(unsafe_code)]
 
     use cubecl::prelude::*;
-    use relief_kernels::device::{Operand, cubes, on_client};
+    use relief_kernels::device::{Operand, cubes, launch};
     use relief_kernels::table::gpu::{DEFAULT, SPACE, map_with};
     use relief_raster::{Depth, Sample};
 
@@ -270,35 +274,16 @@ mod gpu {
         let count = words / vector;
         let grid = cubes(call.gpu, count.div_ceil(UNITS));
         let shape = (depth.bits(), place);
-        call.gpu.launch(
-            "table ladder",
-            &(shape, vector),
-            &[Operand::write("the output", &call.outputs[0])],
-            || {
-                on_client!(call.gpu, client => {
-                    let (bits, place) = shape;
-                    let (source, table, out) = (&call.inputs[0], &call.inputs[1], &call.outputs[0]);
-                    let width = vector as usize;
-                    // SAFETY: places are compared with `count`, and both buffers hold as many vectors; the table has an entry for
-                    // every sample.
-                    unsafe {
-                        look_up::launch_unchecked(
-                            client,
-                            grid.clone(),
-                            CubeDim::new_1d(UNITS),
-                            width,
-                            table.array(1),
-                            source.array(width),
-                            out.array(width),
-                            count,
-                            bits,
-                            place,
-                            width,
-                        );
-                    }
-                })
-            },
-        )?;
+        let (bits, place) = shape;
+        let (source, table, out) = (&call.inputs[0], &call.inputs[1], &call.outputs[0]);
+        let width = vector as usize;
+        // SAFETY: places are compared with `count`, and both buffers hold as many vectors; the table has an entry for
+        // every sample.
+        launch!(
+            call.gpu, "table ladder", &(shape, vector), &[Operand::write("the output", &call.outputs[0])],
+            (grid, CubeDim::new_1d(UNITS)),
+            unsafe look_up(
+                width, table.array(1), source.array(width), out.array(width), count, bits, place, width))?;
         Ok(())
     }
 
@@ -319,10 +304,12 @@ mod gpu {
                 if comptime!(place == Place::Packed) {
                     shared[UNIT_POS as usize] = packed;
                 } else {
+                    // rung: map on gpu: shared scalar | shared quad
                     #[unroll]
                     for k in 0..4u32 {
                         shared[(UNIT_POS * 4u32 + k) as usize] = (packed >> comptime!(8 * k)) & 255u32;
                     }
+                    // end
                 }
             }
             sync_cube();
@@ -356,8 +343,12 @@ mod gpu {
         #[comptime] place: Place,
     ) -> u32 {
         match place {
+            // rung: map on gpu: memory scalar | memory quad
             Place::Memory => packed(table[(sample / comptime!(32 / bits)) as usize], sample, bits),
+            // end
+            // rung: map on gpu: shared packed
             Place::Packed => packed(shared[(sample / comptime!(32 / bits)) as usize], sample, bits),
+            // end
             Place::Shared => shared[sample as usize],
         }
     }

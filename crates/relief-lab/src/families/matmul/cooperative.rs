@@ -8,7 +8,7 @@
 use cubecl::ir::features::MmaConfig;
 use cubecl::ir::{ElemType, FloatKind};
 use cubecl::prelude::*;
-use relief_kernels::device::{Buffer, Gpu, Operand, cubes, on_client};
+use relief_kernels::device::{Buffer, Gpu, Operand, cubes, on_client, start};
 use relief_numeric::matmul::{bf16, f16};
 
 use super::halves::{Half, Halves};
@@ -85,21 +85,10 @@ impl Launch<'_> {
         let ([rows, inner, columns], [left, right, result]) = (self.shape, self.buffers);
         // SAFETY: what is read is compared with the rows and numbers of the operands, what is written with those of the result, and the
         // buffers hold as many.
-        unsafe {
-            multiply::launch_unchecked::<E, R>(
-                client,
-                cubes(gpu, self.count),
-                CubeDim::new_1d(UNITS),
-                ArrayArg::from_raw_parts(left.handle(), 2 * left.words()),
-                ArrayArg::from_raw_parts(right.handle(), 2 * right.words()),
-                result.array(1),
-                rows,
-                inner,
-                columns,
-                self.pitches[0],
-                self.pitches[1],
-            );
-        }
+        start!(client, (cubes(gpu, self.count), CubeDim::new_1d(UNITS)), unsafe multiply<E, _>(
+            ArrayArg::from_raw_parts(left.handle(), 2 * left.words()),
+            ArrayArg::from_raw_parts(right.handle(), 2 * right.words()), result.array(1), rows, inner, columns,
+            self.pitches[0], self.pitches[1]));
     }
 }
 
@@ -190,11 +179,13 @@ fn multiply<E: Float>(
                     &lefts.slice(at as usize, (at + comptime!(15 * LEFT_PITCH + 16)) as usize),
                     LEFT_PITCH,
                 );
+                // rung: matmul on gpu: cooperative matrices
                 #[unroll]
                 for j in 0..2u32 {
                     let sum = sums.index(comptime!((2 * i + j) as usize));
                     cmma::execute::<E, E, f32, f32>(&numbers, others.index(comptime!(j as usize)), sum, sum);
                 }
+                // end
             }
         }
         sync_cube();

@@ -121,10 +121,14 @@ fn pack<T: Operand>(right: Matrix<'_, T>, packed: &mut [f32], wanted: usize) -> 
             (part.columns_of(begin..columns.min(begin + width)), packed)
         }));
     }
+    // rung: matmul on cpu: threads
     parts
         .into_par_iter()
         .try_for_each(|(part, packed)| Ok(pack_block(part, packed)?))
+    // end
 }
+
+// rung: matmul on cpu: crate gemm = another program's
 
 /// Multiply-adds that a variant without blocks may take: a minute.
 const PATIENCE: u64 = 1 << 31;
@@ -141,6 +145,7 @@ fn naive(p: &Product, call: OnCpu<'_>) -> Outcome {
     let (left, _) = operands(p, &call)?;
     let right = call.inputs[1].slice::<f32>();
     let result = call.outputs[0].slice_mut::<f32>();
+    // rung: matmul on cpu: naive
     for (at, sum) in result.iter_mut().enumerate() {
         let (row, column) = (left.row(at / p.columns), at % p.columns);
         *sum = 0.0;
@@ -148,6 +153,7 @@ fn naive(p: &Product, call: OnCpu<'_>) -> Outcome {
             *sum += number * right[k * p.columns + column];
         }
     }
+    // end
     Ok(())
 }
 
@@ -155,6 +161,7 @@ fn rows(p: &Product, call: OnCpu<'_>) -> Outcome {
     patient(p)?;
     let (left, right) = operands(p, &call)?;
     let result = call.outputs[0].slice_mut::<f32>();
+    // rung: matmul on cpu: rows
     for (i, sums) in result.chunks_mut(p.columns.max(1)).enumerate() {
         sums.fill(0.0);
         for (k, number) in left.row(i).iter().enumerate() {
@@ -163,6 +170,7 @@ fn rows(p: &Product, call: OnCpu<'_>) -> Outcome {
             }
         }
     }
+    // end
     Ok(())
 }
 
@@ -172,6 +180,7 @@ fn blocked(p: &Product, call: OnCpu<'_>) -> Outcome {
     let (left, right) = operands(p, &call)?;
     let result = call.outputs[0].slice_mut::<f32>();
     result.fill(0.0);
+    // rung: matmul on cpu: blocked
     for top in (0..p.rows).step_by(SIDE) {
         for begin in (0..p.inner).step_by(SIDE) {
             for x in (0..p.columns).step_by(4 * SIDE) {
@@ -188,6 +197,7 @@ fn blocked(p: &Product, call: OnCpu<'_>) -> Outcome {
             }
         }
     }
+    // end
     Ok(())
 }
 

@@ -2,7 +2,7 @@
 #![allow(unsafe_code)]
 
 use cubecl::prelude::*;
-use relief_kernels::device::{Operand, cubes, on_client};
+use relief_kernels::device::{Operand, cubes, on_client, start};
 use relief_kernels::policy::Tuning;
 use relief_numeric::matmul::gpu as production;
 
@@ -152,44 +152,20 @@ impl Launch {
         // A kernel, its cubes, and what else it takes.
         macro_rules! launch {
             ($kernel:ident, $cube:expr $(, $also:expr)?) => {
-                $kernel::launch_unchecked::<R>(
-                    client,
-                    grid,
-                    $cube,
-                    left.array(1),
-                    right.array(1),
-                    result.array(1),
-                    rows,
-                    inner,
-                    pitch,
-                    columns,
-                    $($also)?
-                )
+                start!(client, (grid, $cube), unsafe $kernel(
+                    left.array(1), right.array(1), result.array(1), rows, inner, pitch, columns, $($also)?))
             };
         }
         // SAFETY: rows, columns and numbers of k are compared with how many there are, or clamped to the last, and the buffers hold
         // as many.
-        unsafe {
-            match self.step {
-                Step::Naive => launch!(sums, square, true),
-                Step::Coalesced => launch!(sums, square, false),
-                Step::Shared => launch!(tiles, square),
-                Step::Columns => launch!(eight_rows, line(512), 1u32),
-                Step::Squares => launch!(eight_rows, line(256), 8u32),
-                Step::Vectors => vectors::launch_unchecked::<R>(
-                    client,
-                    grid,
-                    line(256),
-                    4,
-                    left.array(4),
-                    right.array(4),
-                    result.array(4),
-                    rows,
-                    inner,
-                    pitch / 4,
-                    columns / 4,
-                ),
-            }
+        match self.step {
+            Step::Naive => launch!(sums, square, true),
+            Step::Coalesced => launch!(sums, square, false),
+            Step::Shared => launch!(tiles, square),
+            Step::Columns => launch!(eight_rows, line(512), 1u32),
+            Step::Squares => launch!(eight_rows, line(256), 8u32),
+            Step::Vectors => start!(client, (grid, line(256)), unsafe vectors(
+                4, left.array(4), right.array(4), result.array(4), rows, inner, pitch / 4, columns / 4)),
         }
     }
 }
@@ -214,12 +190,15 @@ fn sums(
     );
     let mut row = top + UNIT_POS_Y;
     let mut column = start + UNIT_POS_X;
+    // rung: matmul on gpu: naive
     if comptime!(down) {
         row = top + UNIT_POS_X;
         column = start + UNIT_POS_Y;
     }
+    // end
     if row < rows {
         if column < columns {
+            // rung: matmul on gpu: coalesced
             let mut sum = f32::new(0.0);
             for k in 0..inner {
                 sum = fma(
@@ -228,6 +207,7 @@ fn sums(
                     sum,
                 );
             }
+            // end
             result[(row * columns + column) as usize] = sum;
         }
     }
@@ -265,6 +245,7 @@ fn tiles(
                 other = right[((begin + UNIT_POS_Y) * columns + column) as usize];
             }
         }
+        // rung: matmul on gpu: shared tiles
         lefts[(UNIT_POS_Y * TILE + UNIT_POS_X) as usize] = number;
         rights[(UNIT_POS_Y * TILE + UNIT_POS_X) as usize] = other;
         sync_cube();
@@ -278,6 +259,7 @@ fn tiles(
         }
         sync_cube();
         begin += TILE;
+        // end
     }
     if row < rows {
         if column < columns {
@@ -370,6 +352,7 @@ fn eight_rows(
             units,
         );
         sync_cube();
+        // rung: matmul on gpu: columns of eight | squares of eight
         #[unroll]
         for k in 0..EIGHT {
             let mut others = Array::<f32>::new(comptime!(across as usize));
@@ -389,6 +372,7 @@ fn eight_rows(
         }
         sync_cube();
         begin += EIGHT;
+        // end
     }
     #[unroll]
     for i in 0..EIGHT {
@@ -449,6 +433,7 @@ fn vectors<N: Size>(
         }
         rights[UNIT_POS as usize] = others;
         sync_cube();
+        // rung: matmul on gpu: vectors
         #[unroll]
         for k in 0..EIGHT {
             let first = rights[(comptime!(k * 32) + column) as usize];
@@ -462,6 +447,7 @@ fn vectors<N: Size>(
                 sums[comptime!(at + 1)] = fma(number, second, sums[comptime!(at + 1)]);
             }
         }
+        // end
         sync_cube();
         begin += EIGHT;
     }

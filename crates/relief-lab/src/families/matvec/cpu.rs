@@ -22,11 +22,13 @@ pub(super) fn variants(side: Side) -> Vec<Variant<Product>> {
             Variant::cpu("threads", "rows dealt to all threads", |p, call| {
                 let (matrix, x) = operands(p, &call)?;
                 let y = call.outputs[0].slice_mut::<f32>();
+                // rung: matvec/rows on cpu: threads
                 let height = share(y.len()).next_multiple_of(4);
                 y.par_chunks_mut(height).enumerate().try_for_each(|(k, y)| {
                     let rows = k * height..k * height + y.len();
                     Ok(cpu::matrix_vector(matrix.rows_of(rows), x, y)?)
                 })
+                // end
             })
             .production(),
         ],
@@ -57,6 +59,8 @@ pub(super) fn variants(side: Side) -> Vec<Variant<Product>> {
         ],
     }
 }
+
+// rung: matvec on cpu: vectors = the loops of `eight sums` and `row by row`, compiled for each set of vector instructions
 
 /// How x·M is dealt out.
 struct Parts {
@@ -117,6 +121,7 @@ fn deal_blocks(
         })
         .zip(scratch.chunks_mut(cpu::BLOCK_SCRATCH))
         .collect();
+    // rung: matvec/columns on cpu: threads
     all.into_par_iter()
         .try_for_each(|((row, (strip, sums)), scratch)| {
             let rows = row * height..p.rows.min((row + 1) * height);
@@ -125,6 +130,7 @@ fn deal_blocks(
             let part = matrix.rows_of(rows.clone()).columns_of(columns);
             Ok(cpu::block_sums(&x[rows], part, sums, scratch)?)
         })
+    // end
 }
 
 impl From<ShapeError> for Failure {
@@ -140,9 +146,11 @@ fn operands<'a>(p: &Product, call: &OnCpu<'a>) -> Outcome<(Matrix<'a, f32>, &'a 
 
 fn naive_rows(p: &Product, call: OnCpu<'_>) -> Outcome {
     let (matrix, x) = operands(p, &call)?;
+    // rung: matvec/rows on cpu: naive
     for (r, y) in call.outputs[0].slice_mut::<f32>().iter_mut().enumerate() {
         *y = matrix.row(r).iter().zip(x).fold(0.0, |sum, (a, b)| sum + a * b);
     }
+    // end
     Ok(())
 }
 
@@ -151,6 +159,7 @@ fn eight_sums(p: &Product, call: OnCpu<'_>) -> Outcome {
     for (r, y) in call.outputs[0].slice_mut::<f32>().iter_mut().enumerate() {
         let (row, rest) = matrix.row(r).as_chunks::<8>();
         let (xs, x_rest) = x.as_chunks::<8>();
+        // rung: matvec on cpu: eight sums
         let mut sums = [0.0_f32; 8];
         for (row, x) in row.iter().zip(xs) {
             for ((sum, a), b) in sums.iter_mut().zip(row).zip(x) {
@@ -159,18 +168,21 @@ fn eight_sums(p: &Product, call: OnCpu<'_>) -> Outcome {
         }
         let tail: f32 = rest.iter().zip(x_rest).map(|(a, b)| a * b).sum();
         *y = sums.iter().sum::<f32>() + tail;
+        // end
     }
     Ok(())
 }
 
 fn naive_columns(p: &Product, call: OnCpu<'_>) -> Outcome {
     let (matrix, x) = (call.inputs[0].slice::<f32>(), call.inputs[1].slice::<f32>());
+    // rung: matvec/columns on cpu: naive
     for (c, y) in call.outputs[0].slice_mut::<f32>().iter_mut().enumerate() {
         *y = 0.0;
         for (r, x) in x.iter().enumerate() {
             *y += matrix[r * p.columns + c] * x;
         }
     }
+    // end
     Ok(())
 }
 
@@ -178,10 +190,12 @@ fn row_by_row(p: &Product, call: OnCpu<'_>) -> Outcome {
     let (matrix, x) = operands(p, &call)?;
     let y = call.outputs[0].slice_mut::<f32>();
     y.fill(0.0);
+    // rung: matvec on cpu: row by row
     for (r, x) in x.iter().enumerate() {
         for (y, number) in y.iter_mut().zip(matrix.row(r)) {
             *y += number * x;
         }
     }
+    // end
     Ok(())
 }

@@ -2,7 +2,7 @@
 #![allow(unsafe_code)]
 
 use cubecl::prelude::*;
-use relief_kernels::device::{Gpu, Operand, cubes, on_client};
+use relief_kernels::device::{Gpu, Operand, cubes, on_client, start};
 use relief_numeric::matmul::gpu as product;
 use relief_numeric::matvec::gpu as production;
 
@@ -211,35 +211,26 @@ impl Launch {
         // A kernel, its cubes and the width of its vectors, if it has any; the widths of the three arrays; what else it takes.
         macro_rules! launch {
             ($kernel:ident, $cube:expr $(, $vector:literal)?; $of_matrix:literal, $of_x:literal, $of_y:literal; $($also:expr),*) => {
-                $kernel::launch_unchecked::<R>(
-                    client,
-                    grid,
-                    $cube,
-                    $($vector,)?
-                    matrix.array($of_matrix),
-                    x.array($of_x),
-                    y.array($of_y),
-                    rows,
-                    columns.div_ceil($of_matrix),
-                    $($also),*
-                )
+                start!(client, (grid, $cube), unsafe $kernel(
+                    $($vector,)? matrix.array($of_matrix), x.array($of_x), y.array($of_y), rows,
+                    columns.div_ceil($of_matrix), $($also),*))
             };
         }
         // SAFETY: rows and columns are compared with their numbers, which the buffers hold; every loop ends.
-        unsafe {
-            match self.step {
-                Step::Column => launch!(down_columns, line; 1, 1, 1; false),
-                Step::ColumnTile => launch!(down_columns, line; 1, 1, 1; true),
-                Step::ColumnVectors => launch!(down_vectors, line, 4; 4, 1, 4;),
-                Step::Tiles => launch!(tiles, square; 1, 1, 1; true),
-                Step::RowTiles => launch!(tiles, square; 1, 1, 1; false),
-                Step::Row => launch!(along_row, line; 1, 1, 1;),
-                Step::Plane => launch!(planes, line, 1; 1, 1, 1; lanes, 1),
-                Step::PlaneVectors => launch!(planes, line, 4; 4, 4, 1; lanes, 4),
-            }
+        match self.step {
+            Step::Column => launch!(down_columns, line; 1, 1, 1; false),
+            Step::ColumnTile => launch!(down_columns, line; 1, 1, 1; true),
+            Step::ColumnVectors => launch!(down_vectors, line, 4; 4, 1, 4;),
+            Step::Tiles => launch!(tiles, square; 1, 1, 1; true),
+            Step::RowTiles => launch!(tiles, square; 1, 1, 1; false),
+            Step::Row => launch!(along_row, line; 1, 1, 1;),
+            Step::Plane => launch!(planes, line, 1; 1, 1, 1; lanes, 1),
+            Step::PlaneVectors => launch!(planes, line, 4; 4, 4, 1; lanes, 4),
         }
     }
 }
+
+// rung: matvec on gpu: matrix product = the kernel of `matmul`, with one row
 
 /// A unit for each column.
 #[cube(launch_unchecked)]
@@ -256,6 +247,7 @@ fn down_columns(
     if comptime!(shared) {
         let mut part = SharedMemory::<f32>::new(comptime!(UNITS as usize));
         let mut begin = u32::new(0);
+        // rung: matvec on gpu: tile of the vector
         while begin < rows {
             if begin + UNIT_POS < rows {
                 part[UNIT_POS as usize] = x[(begin + UNIT_POS) as usize];
@@ -273,11 +265,14 @@ fn down_columns(
             sync_cube();
             begin += UNITS;
         }
+        // end
     } else {
         if column < columns {
+            // rung: matvec on gpu: unit per column
             for row in 0..rows {
                 sum = fma(x[row as usize], matrix[(row * columns + column) as usize], sum);
             }
+            // end
         }
     }
     if column < columns {
@@ -295,6 +290,7 @@ fn down_vectors<N: Size>(
     width: u32,
 ) {
     let column = CUBE_POS as u32 * UNITS + UNIT_POS;
+    // rung: matvec/columns on gpu: vectors
     if column < width {
         let mut sum = Vector::<f32, N>::empty().fill(0.0f32);
         for row in 0..rows {
@@ -303,6 +299,7 @@ fn down_vectors<N: Size>(
         }
         y[column as usize] = sum;
     }
+    // end
 }
 
 /// Tiles of the matrix and parts of x in shared memory: 16 sums of a cube, along rows or, `down`, along columns.
@@ -350,6 +347,7 @@ fn tiles(
             part[across as usize] = factor;
         }
         sync_cube();
+        // rung: matvec on gpu: tiles of both
         // Unit k of the first 16 has sum k.
         if below == 0 {
             #[unroll]
@@ -361,6 +359,7 @@ fn tiles(
                 sum = fma(part[comptime!(k as usize)], tile[at as usize], sum);
             }
         }
+        // end
         sync_cube();
         begin += TILE;
     }
@@ -376,11 +375,13 @@ fn tiles(
 fn along_row(matrix: &Array<f32>, x: &Array<f32>, y: &mut Array<f32>, rows: u32, columns: u32) {
     let row = CUBE_POS as u32 * UNITS + UNIT_POS;
     if row < rows {
+        // rung: matvec on gpu: unit per row
         let mut sum = f32::new(0.0);
         for column in 0..columns {
             sum = fma(x[column as usize], matrix[(row * columns + column) as usize], sum);
         }
         y[row as usize] = sum;
+        // end
     }
 }
 
@@ -399,6 +400,7 @@ fn planes<N: Size>(
     let row = CUBE_POS as u32 * comptime!(UNITS / lanes) + UNIT_POS / lanes;
     let lane = UNIT_POS % lanes;
     let mut sums = Vector::<f32, N>::empty().fill(0.0f32);
+    // rung: matvec on gpu: plane per row | plane per row, vectors
     if row < rows {
         let mut at = lane;
         while at < width {
@@ -406,15 +408,18 @@ fn planes<N: Size>(
             at += lanes;
         }
     }
+    // end
     let mut sum = sums[0usize];
     #[unroll]
     for k in 1..numbers {
         sum += sums[comptime!(k as usize)];
     }
+    // rung: matvec on gpu: plane per row | plane per row, vectors
     #[unroll]
     for step in 0..comptime!(lanes.ilog2()) {
         sum += plane_shuffle_xor(sum, comptime!(lanes >> (step + 1)));
     }
+    // end
     if lane == 0 {
         if row < rows {
             y[row as usize] = sum;

@@ -139,12 +139,14 @@ impl Way for Naive {
     fn take<T: Length>(&self, operands: &Operands<'_, T>, result: &mut [T], _: &mut [T]) -> Outcome {
         for (i, result) in result.chunks_exact_mut(operands.pitch).enumerate() {
             for (j, result) in result[..operands.n].iter_mut().enumerate() {
+                // rung: min-plus on cpu: naive
                 let mut least = T::FARTHEST;
                 for (k, a) in operands.row_of_a(i).iter().enumerate() {
                     let b = operands.b[k * operands.pitch + j];
                     least = lesser(a.operand().plus(b.operand()), least);
                 }
                 *result = least.result();
+                // end
             }
         }
         Ok(())
@@ -164,11 +166,13 @@ impl Way for Transposed {
     fn take<T: Length>(&self, operands: &Operands<'_, T>, result: &mut [T], scratch: &mut [T]) -> Outcome {
         let n = operands.n;
         let turned = &mut scratch[..n * n];
+        // rung: min-plus on cpu: transposed
         for k in 0..n {
             for (j, b) in operands.row_of_b(k).iter().enumerate() {
                 turned[j * n + k] = b.operand();
             }
         }
+        // end
         let isa = Isa::best();
         for (i, result) in result.chunks_exact_mut(operands.pitch).enumerate() {
             let row = operands.row_of_a(i);
@@ -188,6 +192,7 @@ impl Way for Transposed {
 /// The least sum of a row and a column, by so many chains.
 #[inline(always)]
 fn along<T: Length, const CHAINS: usize>(row: &[T], column: &[T]) -> T {
+    // rung: min-plus on cpu: four minima
     let mut least = [T::FARTHEST; CHAINS];
     let ((rows, row), (columns, column)) = (row.as_chunks::<CHAINS>(), column.as_chunks::<CHAINS>());
     for (a, b) in rows.iter().zip(columns) {
@@ -198,13 +203,16 @@ fn along<T: Length, const CHAINS: usize>(row: &[T], column: &[T]) -> T {
     let rest = row.iter().zip(column).map(|(a, b)| a.operand().plus(*b));
     rest.chain(least)
         .fold(T::FARTHEST, |least, sum| lesser(sum, least))
+    // end
 }
 
+// rung: min-plus on cpu: vectors
 versions! {
     fn along_vectors<T: Length>(row: &[T], column: &[T]) -> T {
         along::<T, 64>(row, column)
     }
 }
+// end
 
 struct Rows {
     together: usize,
@@ -235,6 +243,7 @@ impl Way for Rows {
     }
 }
 
+// rung: min-plus on cpu: rows
 versions! {
     fn take_row<T: Length>(a: T, row: &[T], result: &mut [T]) {
         for (result, b) in result.iter_mut().zip(row) {
@@ -242,10 +251,12 @@ versions! {
         }
     }
 }
+// end
 
 versions! {
     fn take_eight<T: Length>(a: [T; 8], rows: [&[T]; 8], result: &mut [T]) {
         let rows = rows.map(|row| &row[..result.len()]);
+        // rung: min-plus on cpu: eight rows
         for j in 0..result.len() {
             let mut least = result[j];
             for k in 0..8 {
@@ -253,6 +264,7 @@ versions! {
             }
             result[j] = least;
         }
+        // end
     }
 }
 
@@ -260,6 +272,7 @@ struct Packed;
 
 impl Way for Packed {
     fn take<T: Length>(&self, operands: &Operands<'_, T>, result: &mut [T], scratch: &mut [T]) -> Outcome {
+        // rung: min-plus on cpu: packed
         let n = operands.n;
         let (left, right) = operands.matrices()?;
         let result = MatrixMut::new(result, n, n, operands.pitch)?;
@@ -269,6 +282,7 @@ impl Way for Packed {
             result,
             &mut scratch[..scratch_len::<T>(n, n)],
         )?)
+        // end
     }
 }
 
@@ -291,6 +305,7 @@ impl Way for Threads {
         blocks.try_for_each(|(k, packed)| {
             pack_block(right.rows_of(k * INNER..n.min((k + 1) * INNER)), packed)
         })?;
+        // rung: min-plus on cpu: threads
         let height = height(n);
         let results = result.par_chunks_mut(height * operands.pitch);
         let scratch = rest.par_chunks_mut(LEFT_LEN);
@@ -303,5 +318,6 @@ impl Way for Threads {
                 let result = MatrixMut::new(result, rows, n, operands.pitch)?;
                 Ok(min_plus_packed(left, packed, result, scratch)?)
             })
+        // end
     }
 }

@@ -2,7 +2,7 @@
 #![allow(unsafe_code)]
 
 use cubecl::prelude::*;
-use relief_kernels::device::{Operand, on_client};
+use relief_kernels::device::{Operand, on_client, start};
 use relief_numeric::min_plus::gpu::{self as production, Arrival, Layout, Matrix, Size, Step};
 
 use super::{Numbers, Product};
@@ -225,20 +225,9 @@ impl Launch<'_> {
         let side = self.padded() / SIDE;
         // SAFETY: numbers are read where both coordinates are below n; scratch memory holds both operands with padded sides, and as
         // many words of each are written.
-        unsafe {
-            pad::launch_unchecked::<R>(
-                client,
-                CubeCount::Static(side, side, 1),
-                CubeDim::new_2d(SIDE, LINES),
-                self.call.inputs[0].array(1),
-                self.call.inputs[1].array(1),
-                self.call.scratch[0].array(1),
-                self.n(),
-                self.pitch(),
-                self.padded(),
-                f32::INFINITY.to_bits(),
-            );
-        }
+        start!(client, (CubeCount::Static(side, side, 1), CubeDim::new_2d(SIDE, LINES)), unsafe pad(
+            self.call.inputs[0].array(1), self.call.inputs[1].array(1), self.call.scratch[0].array(1),
+            self.n(), self.pitch(), self.padded(), f32::INFINITY.to_bits()));
     }
 
     fn on<R: Runtime>(&self, client: &ComputeClient<R>) {
@@ -250,55 +239,23 @@ impl Launch<'_> {
         let tiles = |across: u32, down: u32| CubeCount::Static(pitch.div_ceil(across), n.div_ceil(down), 1);
         // SAFETY: of a and b rows and columns below n are read, of the padded ones those of whole tiles; rows below n and columns below the
         // pitch are stored. Places of shared memory are below 32 × 32.
-        unsafe {
-            match self.way {
-                Way::Down => one_each::launch_unchecked::<R>(
-                    client,
-                    CubeCount::Static(n.div_ceil(SIDE), pitch.div_ceil(LINES), 1),
-                    CubeDim::new_2d(SIDE, LINES),
-                    a,
-                    b,
-                    out,
-                    n,
-                    pitch,
-                    infinity,
-                    true,
-                ),
-                Way::Across => one_each::launch_unchecked::<R>(
-                    client,
-                    tiles(SIDE, LINES),
-                    CubeDim::new_2d(SIDE, LINES),
-                    a,
-                    b,
-                    out,
-                    n,
-                    pitch,
-                    infinity,
-                    false,
-                ),
-                Way::Registers => registers::launch_unchecked::<R>(
-                    client,
-                    tiles(TILE, TILE),
-                    CubeDim::new_2d(EIGHT, EIGHT),
-                    self.call.scratch[0].array(1),
-                    out,
-                    n,
-                    pitch,
-                    self.padded(),
-                    infinity,
-                ),
-                Way::Shared => shared_tiles::launch_unchecked::<R>(
-                    client,
-                    tiles(SIDE, SIDE),
-                    CubeDim::new_2d(SIDE, SIDE),
-                    a,
-                    b,
-                    out,
-                    n,
-                    pitch,
-                    infinity,
-                ),
-            }
+        match self.way {
+            Way::Down => start!(
+                client, (CubeCount::Static(n.div_ceil(SIDE), pitch.div_ceil(LINES), 1), CubeDim::new_2d(SIDE, LINES)),
+                unsafe one_each(
+                    a, b, out, n, pitch, infinity, true)),
+            Way::Across => start!(
+                client, (tiles(SIDE, LINES), CubeDim::new_2d(SIDE, LINES)),
+                unsafe one_each(
+                    a, b, out, n, pitch, infinity, false)),
+            Way::Registers => start!(
+                client, (tiles(TILE, TILE), CubeDim::new_2d(EIGHT, EIGHT)),
+                unsafe registers(
+                    self.call.scratch[0].array(1), out, n, pitch, self.padded(), infinity)),
+            Way::Shared => start!(
+                client, (tiles(SIDE, SIDE), CubeDim::new_2d(SIDE, SIDE)),
+                unsafe shared_tiles(
+                    a, b, out, n, pitch, infinity)),
         }
     }
 }
@@ -314,16 +271,20 @@ fn one_each(
     #[comptime] down: bool,
 ) {
     let (mut i, mut j) = (ABSOLUTE_POS_Y, ABSOLUTE_POS_X);
+    // rung: min-plus on gpu: version 0
     if comptime!(down) {
         i = ABSOLUTE_POS_X;
         j = ABSOLUTE_POS_Y;
     }
+    // end
     let mut least = f32::reinterpret(infinity);
     if i < n {
         if j < n {
+            // rung: min-plus on gpu: version 1
             for k in 0..n {
                 least = min(least, a[(i * pitch + k) as usize] + b[(k * pitch + j) as usize]);
             }
+            // end
         }
         if j < pitch {
             out[(i * pitch + j) as usize] = least;
@@ -361,6 +322,10 @@ fn pad(a: &Array<f32>, b: &Array<f32>, to: &mut Array<f32>, n: u32, pitch: u32, 
     }
 }
 
+// rung: min-plus on gpu: production = the kernel of `tuned`, with smaller tiles where there are few
+
+// rung: min-plus on gpu: additions and minima | three-way minima = the kernel of `tuned`, whose step is another instruction
+
 /// The source's version 2.
 #[cube(launch_unchecked)]
 fn registers(padded: &Array<f32>, out: &mut Array<f32>, n: u32, pitch: u32, side: u32, infinity: u32) {
@@ -370,6 +335,7 @@ fn registers(padded: &Array<f32>, out: &mut Array<f32>, n: u32, pitch: u32, side
         least[q] = f32::reinterpret(infinity);
     }
     let (first_i, first_j) = (CUBE_POS_Y * TILE + UNIT_POS_Y, CUBE_POS_X * TILE + UNIT_POS_X);
+    // rung: min-plus on gpu: version 2
     for k in 0..n {
         let mut a = Array::<f32>::new(comptime!(EIGHT as usize));
         let mut b = Array::<f32>::new(comptime!(EIGHT as usize));
@@ -387,6 +353,7 @@ fn registers(padded: &Array<f32>, out: &mut Array<f32>, n: u32, pitch: u32, side
             }
         }
     }
+    // end
     #[unroll]
     for i in 0..EIGHT {
         let y = first_i + comptime!(i * EIGHT);
@@ -424,6 +391,7 @@ fn shared_tiles(a: &Array<f32>, b: &Array<f32>, out: &mut Array<f32>, n: u32, pi
                 of_b = b[((first + y) * pitch + j) as usize];
             }
         }
+        // rung: min-plus on gpu: shared
         tile_a[own] = of_a;
         tile_b[own] = of_b;
         sync_cube();
@@ -436,6 +404,7 @@ fn shared_tiles(a: &Array<f32>, b: &Array<f32>, out: &mut Array<f32>, n: u32, pi
         }
         sync_cube();
         first += SIDE;
+        // end
     }
     if i < n {
         if j < pitch {

@@ -2,7 +2,7 @@
 #![allow(unsafe_code)]
 
 use cubecl::prelude::*;
-use relief_kernels::device::{Operand, on_client};
+use relief_kernels::device::{Operand, on_client, start};
 use relief_kernels::policy::Tuning;
 use relief_numeric::element::Element;
 use relief_numeric::morphology::gpu::{self as production, Morphology, Size};
@@ -255,54 +255,23 @@ impl Launch<'_> {
     fn simple<L: Numeric, R: Runtime>(&self, client: &ComputeClient<R>, grid: CubeCount) {
         // SAFETY: samples are read where row and column are the picture's, heights below the number of taps; words are stored in rows of the picture, up
         // to their pitch. Places of shared memory are those of the tile.
-        unsafe {
-            dilate_words::launch_unchecked::<L, R>(
-                client,
-                grid,
-                CubeDim::new_2d(UNITS.0, UNITS.1),
-                self.call.inputs[0].array(1),
-                self.call.inputs[2].array(1),
-                self.call.outputs[0].array(1),
-                self.p.width as u32,
-                self.p.height as u32,
-                self.p.pitch() as u32 / self.plan.per_word(),
-                self.least(),
-                self.plan,
-            );
-        }
+        start!(client, (grid, CubeDim::new_2d(UNITS.0, UNITS.1)), unsafe dilate_words<L, _>(
+            self.call.inputs[0].array(1), self.call.inputs[2].array(1), self.call.outputs[0].array(1),
+            self.p.width as u32, self.p.height as u32, self.p.pitch() as u32 / self.plan.per_word(),
+            self.least(), self.plan));
     }
 
     fn lines<L: Numeric, R: Runtime>(&self, client: &ComputeClient<R>, grid: CubeCount, down: bool) {
         // SAFETY: as of `simple`; numbers between are as many as the picture has pixels, and read and written where row and column are its.
-        unsafe {
-            match down {
-                false => dilate_rows::launch_unchecked::<L, R>(
-                    client,
-                    grid,
-                    CubeDim::new_2d(UNITS.0, UNITS.1),
-                    self.call.inputs[0].array(1),
-                    self.call.inputs[2].array(1),
-                    self.call.scratch[0].array(1),
-                    self.p.width as u32,
-                    self.p.height as u32,
-                    self.p.pitch() as u32 / self.plan.per_word(),
-                    self.least(),
-                    self.plan,
-                ),
-                true => dilate_columns::launch_unchecked::<L, R>(
-                    client,
-                    grid,
-                    CubeDim::new_2d(UNITS.0, UNITS.1),
-                    self.call.scratch[0].array(1),
-                    self.call.inputs[2].array(1),
-                    self.call.outputs[0].array(1),
-                    self.p.width as u32,
-                    self.p.height as u32,
-                    self.p.pitch() as u32 / self.plan.per_word(),
-                    self.least(),
-                    self.plan,
-                ),
-            }
+        match down {
+            false => start!(client, (grid, CubeDim::new_2d(UNITS.0, UNITS.1)), unsafe dilate_rows<L, _>(
+                self.call.inputs[0].array(1), self.call.inputs[2].array(1), self.call.scratch[0].array(1),
+                self.p.width as u32, self.p.height as u32, self.p.pitch() as u32 / self.plan.per_word(),
+                self.least(), self.plan)),
+            true => start!(client, (grid, CubeDim::new_2d(UNITS.0, UNITS.1)), unsafe dilate_columns<L, _>(
+                self.call.scratch[0].array(1), self.call.inputs[2].array(1),
+                self.call.outputs[0].array(1), self.p.width as u32, self.p.height as u32,
+                self.p.pitch() as u32 / self.plan.per_word(), self.least(), self.plan)),
         }
     }
 }

@@ -2,7 +2,7 @@
 #![allow(unsafe_code)]
 
 use cubecl::prelude::*;
-use relief_kernels::device::{Operand, cubes, on_client};
+use relief_kernels::device::{Operand, cubes, on_client, start};
 use relief_kernels::policy::Tuning;
 use relief_numeric::nbody::Space;
 use relief_numeric::nbody::gpu::{self as production, Bodies};
@@ -110,19 +110,9 @@ fn far(problem: &Pull, call: &OnGpu<'_>, vector: u32) -> Outcome {
         .launch("nbody far", &vector, &[Operand::write("the output", to)], || {
             on_client!(call.gpu, client => {
                 // SAFETY: bodies are compared with `count`, and both buffers have four words for each.
-                unsafe {
-                    pull_far::launch_unchecked(
-                        client,
-                        grid.clone(),
-                        CubeDim::new_1d(UNITS),
-                        vector as usize,
-                        from.array(vector as usize),
-                        to.array(1),
-                        count,
-                        SOFTENING * SOFTENING,
-                        vector,
-                    );
-                }
+                start!(client, (grid.clone(), CubeDim::new_1d(UNITS)), unsafe pull_far(
+                    vector as usize, from.array(vector as usize), to.array(1), count,
+                    SOFTENING * SOFTENING, vector));
             })
         })?;
     Ok(())
@@ -143,6 +133,7 @@ fn pull_far<N: Size>(
         let mut z = 0.0f32;
         let own = load::<N>(from, place, vector);
         let mut other = 0u32;
+        // rung: nbody on gpu: naive | vectors
         while other < count {
             let body = load::<N>(from, other, vector);
             let dx = body[0usize] - own[0usize];
@@ -155,6 +146,7 @@ fn pull_far<N: Size>(
             z = fma(weight, dz, z);
             other += 1u32;
         }
+        // end
         let at = (4u32 * place) as usize;
         to[at] = x;
         to[at + 1] = y;

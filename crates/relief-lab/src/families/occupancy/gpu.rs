@@ -2,7 +2,7 @@
 #![allow(unsafe_code)]
 
 use cubecl::prelude::*;
-use relief_kernels::device::{Buffer, Operand, cubes, on_client};
+use relief_kernels::device::{Operand, cubes, launch};
 
 use super::{Kernel, Limits, Resident, STEPS};
 use crate::family::{Failure, OnGpu, Outcome, Variant};
@@ -61,52 +61,17 @@ fn run(problem: &Resident, call: &OnGpu<'_>, units: u32) -> Outcome {
         units,
         held: shared / 4,
     };
-    let launch = Launch {
-        from: &call.inputs[0],
-        to: &call.outputs[0],
-        count,
-        vector,
-        grid: cubes(call.gpu, count.div_ceil(units * items)),
-        shape,
-    };
-    call.gpu.launch(
-        "occupancy",
-        &shape,
-        &[Operand::write("the output", launch.to)],
-        || on_client!(call.gpu, client => launch.on(client)),
-    )?;
+    let from = &call.inputs[0];
+    let to = &call.outputs[0];
+    let grid = cubes(call.gpu, count.div_ceil(units * items));
+    // SAFETY: places are compared with the number of vectors, which both buffers hold; a unit has a word of the shared memory if there is
+    // any.
+    launch!(
+        call.gpu, "occupancy", &shape, &[Operand::write("the output", to)],
+        (grid, CubeDim::new_1d(shape.units)),
+        unsafe occupy(
+            vector, from.array(vector), to.array(vector), count, 0, 1.0, shape))?;
     Ok(())
-}
-
-struct Launch<'a> {
-    from: &'a Buffer,
-    to: &'a Buffer,
-    count: u32,
-    vector: usize,
-    grid: CubeCount,
-    shape: Shape,
-}
-
-impl Launch<'_> {
-    fn on<R: Runtime>(&self, client: &ComputeClient<R>) {
-        let vector = self.vector;
-        // SAFETY: places are compared with the number of vectors, which both buffers hold; a unit has a word of the shared memory if there is
-        // any.
-        unsafe {
-            occupy::launch_unchecked::<R>(
-                client,
-                self.grid.clone(),
-                CubeDim::new_1d(self.shape.units),
-                vector,
-                self.from.array(vector),
-                self.to.array(vector),
-                self.count,
-                0,
-                1.0,
-                self.shape,
-            );
-        }
-    }
 }
 
 /// `zero` is 0 and `one` is 1, which the compiler does not know.
@@ -120,6 +85,7 @@ fn occupy<N: Size>(
     #[comptime] shape: Shape,
 ) {
     let mut place = CUBE_POS as u32 * comptime!(shape.units * items(shape.kernel)) + UNIT_POS;
+    // rung: occupancy on gpu: cubes of 32 | cubes of 64 | cubes of 128 | cubes of 256 | cubes of 1024
     if comptime!(shape.held > 0) {
         // Written, and read where it might matter, or it would not be taken.
         let mut held = SharedMemory::<f32>::new(comptime!(shape.held.max(shape.units) as usize));
@@ -129,6 +95,7 @@ fn occupy<N: Size>(
             to[0] = Vector::new(held[comptime!(shape.units as usize) - 1 - UNIT_POS as usize]);
         }
     }
+    // end
     if comptime!(shape.kernel == Kernel::Arithmetic) {
         if place < count {
             let mut sum = from[place as usize][0usize];

@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 use cubecl::prelude::*;
 #[cfg(feature = "cuda")]
 use rayon::prelude::*;
-use relief_kernels::device::{Buffer, Gpu, Operand, Reading, cubes, on_client};
+use relief_kernels::device::{Buffer, Gpu, Operand, Reading, cubes, launch};
 
 use super::{FACTOR, Made, Overlap, Ways, design};
 use crate::family::{Failure, OnGpu, Outcome, Variant};
@@ -140,6 +140,7 @@ fn through(name: &str, idea: &'static str, count: usize) -> Variant<Overlap> {
         // Threads have queues of their own: what this one asked for is over first.
         gpu.sync()?;
         threads.each(count, |thread| {
+            // rung: overlap on gpu: runtime | runtime, 2 threads | runtime, 4 threads
             let mut readings = VecDeque::new();
             for start in (0..problem.words)
                 .step_by(problem.chunk)
@@ -156,6 +157,7 @@ fn through(name: &str, idea: &'static str, count: usize) -> Variant<Overlap> {
                 }
             }
             rest(problem, readings)
+            // end
         })
     })
 }
@@ -173,6 +175,7 @@ fn streamed(name: &str, idea: &'static str, count: usize, reads: usize) -> Varia
                 .skip(thread)
                 .step_by(count)
             {
+                // rung: overlap on gpu: three on the way | three on the way, 2 threads
                 let len = problem.chunk.min(problem.words - start);
                 let to = target(output, start, len)?;
                 match problem.made {
@@ -183,6 +186,7 @@ fn streamed(name: &str, idea: &'static str, count: usize, reads: usize) -> Varia
                 if readings.len() == reads {
                     next(problem, &mut readings)?;
                 }
+                // end
             }
             rest(problem, readings)
         })
@@ -211,26 +215,11 @@ const UNITS: u32 = 256;
 fn multiply(gpu: &Gpu, from: &Buffer, to: &Buffer, count: usize, first: u32, sent: bool) -> Outcome {
     let count = count as u32;
     let grid = cubes(gpu, count.div_ceil(UNITS));
-    gpu.launch("overlap", &sent, &[Operand::write("the output", to)], || {
-        on_client!(gpu, client => {
-            // What is made on the device reads nothing: another name of the target may not be bound beside it.
-            let input = if sent { from.handle() } else { client.empty(16) };
-            let words = if sent { from.words() } else { 4 };
-            // SAFETY: places are compared with `count`, and both buffers have as many words, of which `from` is only read where it was sent.
-            unsafe {
-                multiply_words::launch_unchecked(
-                    client,
-                    grid.clone(),
-                    CubeDim::new_1d(UNITS),
-                    ArrayArg::from_raw_parts(input, words),
-                    to.array(1),
-                    count,
-                    first,
-                    sent,
-                );
-            }
-        })
-    })?;
+    // What is made on the device reads nothing: another name of the target may not be bound beside it.
+    let input = if sent { from } else { &gpu.nothing()? };
+    // SAFETY: places are compared with `count`, and both buffers have as many words, of which `from` is only read where it was sent.
+    launch!(gpu, "overlap", &sent, &[Operand::write("the output", to)], (grid, CubeDim::new_1d(UNITS)),
+        unsafe multiply_words(input.array(1), to.array(1), count, first, sent))?;
     Ok(())
 }
 
@@ -288,10 +277,12 @@ fn driven(name: &str, idea: &'static str, by: By) -> Variant<Overlap> {
         };
         call.gpu.sync()?;
         let to = address(call.gpu, &call.outputs[0])?;
+        // rung: overlap on gpu: one after another
         let chunk = match by {
             By::Whole => problem.words.max(1),
             By::Queues(_) | By::Steps => problem.chunk,
         };
+        // end
         let mut right = right.lock().unwrap_or_else(PoisonError::into_inner);
         let unseen = !right.contains(&(problem.words, chunk));
         if unseen {
@@ -299,6 +290,7 @@ fn driven(name: &str, idea: &'static str, by: By) -> Variant<Overlap> {
             streams.clear().map_err(failed)?;
         }
         // SAFETY: the output has as many words, and nobody uses it: what was asked of the device is over.
+        // rung: overlap on gpu: 1 queue | 2 queues | 3 queues | 4 queues | 8 queues
         let run = unsafe {
             match by {
                 By::Whole => streams.run(1, chunk, to),
@@ -306,6 +298,7 @@ fn driven(name: &str, idea: &'static str, by: By) -> Variant<Overlap> {
                 By::Steps => streams.run_by_steps(chunk, to),
             }
         };
+        // end
         if let Err(reason) = run {
             // Its memory may be lost for good: others begin with new one.
             *locked = None;

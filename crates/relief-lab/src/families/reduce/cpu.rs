@@ -154,11 +154,13 @@ impl Way for Naive {
     fn reduce<T: Value>(&self, operation: Operation, row: &[T], _: &mut [Array]) -> [u32; 2] {
         match operation {
             Operation::Sum => {
+                // rung: reduce on cpu: naive
                 let mut sum = T::Wide::default();
                 for value in row {
                     sum += value.wide();
                 }
                 T::words(sum)
+                // end
             }
             Operation::Least => number::<T>(row.iter().fold(u32::MAX, |least, value| least.min(value.key()))),
             Operation::Greatest => number::<T>(row.iter().fold(0, |most, value| most.max(value.key()))),
@@ -182,6 +184,7 @@ impl Way for Several {
         let (eights, rest) = row.as_chunks::<8>();
         match operation {
             Operation::Sum => {
+                // rung: reduce on cpu: eight sums
                 let mut sums = [T::Wide::default(); 8];
                 for eight in eights {
                     for (sum, value) in sums.iter_mut().zip(eight) {
@@ -193,6 +196,7 @@ impl Way for Several {
                 }
                 let [a, b, c, d, e, f, g, h] = sums;
                 T::words(((a + b) + (c + d)) + ((e + f) + (g + h)))
+                // end
             }
             Operation::Least | Operation::Greatest => {
                 // The greatest is the least of the keys turned over.
@@ -236,12 +240,14 @@ struct Vectors;
 
 impl Way for Vectors {
     fn reduce<T: Value>(&self, operation: Operation, row: &[T], _: &mut [Array]) -> [u32; 2] {
+        // rung: reduce on cpu: vectors
         match operation {
             Operation::Sum => T::sum_words(cpu::sum(row)),
             Operation::Least => number::<T>(cpu::least(row).map_or(u32::MAX, T::key)),
             Operation::Greatest => number::<T>(cpu::greatest(row).map_or(0, T::key)),
             Operation::PlaceOfLeast => halves(cpu::place_of_least(row).unwrap_or(u64::MAX)),
         }
+        // end
     }
 }
 
@@ -257,6 +263,7 @@ impl Way for Threads {
         let parts = row.par_chunks(part);
         match operation {
             Operation::Sum => {
+                // rung: reduce on cpu: threads
                 let sums: &mut [T::Sum] = bytemuck::cast_slice_mut(scratch[0].bytes_mut());
                 let sums = &mut sums[..row.len().div_ceil(BLOCK)];
                 let targets = sums.par_chunks_mut(part / BLOCK);
@@ -264,6 +271,7 @@ impl Way for Threads {
                     .zip(targets)
                     .for_each(|(part, sums)| cpu::block_sums(part, sums));
                 T::sum_words(cpu::total::<T>(sums))
+                // end
             }
             Operation::Least => {
                 let least = parts.filter_map(cpu::least).map(T::key).min();

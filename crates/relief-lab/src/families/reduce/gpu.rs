@@ -2,7 +2,7 @@
 #![allow(unsafe_code)]
 
 use cubecl::prelude::*;
-use relief_kernels::device::{Buffer, Gpu, Operand, cubes, on_client};
+use relief_kernels::device::{Buffer, Gpu, Operand, cubes, on_client, start};
 use relief_numeric::element::Element;
 use relief_numeric::reduce::Operation;
 use relief_numeric::reduce::gpu::{self as production, Rows};
@@ -200,51 +200,18 @@ impl Level {
         let dim = CubeDim::new_1d(UNITS);
         // SAFETY: numbers are compared with their count, which the source holds; each of so many cubes writes one result, which the
         // target holds, or two words for others after two for the counter.
-        unsafe {
-            match self.shape.step {
-                Step::Vectors => sum_vectors::launch_unchecked::<R>(
-                    client,
-                    grid,
-                    dim,
-                    4,
-                    from.array(4),
-                    to.array(1),
-                    self.count,
-                    self.cubes,
-                    self.shape.lanes,
-                ),
-                Step::OnePass => {
-                    clear::launch_unchecked::<R>(
-                        client,
-                        cubes(gpu, (2 * self.cubes + 2).div_ceil(UNITS)),
-                        dim,
-                        told.array(1),
-                        2 * self.cubes + 2,
-                    );
-                    sum_at_once::launch_unchecked::<R>(
-                        client,
-                        grid,
-                        dim,
-                        4,
-                        from.array(4),
-                        to.array(1),
-                        told.array(1),
-                        self.count,
-                        self.cubes,
-                        self.shape.lanes,
-                    );
-                }
-                _ => sum_level::launch_unchecked::<R>(
-                    client,
-                    grid,
-                    dim,
-                    from.array(1),
-                    to.array(1),
-                    self.count,
-                    self.cubes,
-                    self.shape,
-                ),
+        match self.shape.step {
+            Step::Vectors => start!(client, (grid, dim), unsafe sum_vectors(
+                4, from.array(4), to.array(1), self.count, self.cubes, self.shape.lanes)),
+            Step::OnePass => {
+                start!(client, (cubes(gpu, (2 * self.cubes + 2).div_ceil(UNITS)), dim), unsafe clear(
+                    told.array(1), 2 * self.cubes + 2));
+                start!(client, (grid, dim), unsafe sum_at_once(
+                    4, from.array(4), to.array(1), told.array(1), self.count, self.cubes,
+                    self.shape.lanes));
             }
+            _ => start!(client, (grid, dim), unsafe sum_level(
+                from.array(1), to.array(1), self.count, self.cubes, self.shape)),
         }
     }
 }
@@ -297,6 +264,7 @@ fn sum_shared(value: f32, #[comptime] shape: Shape) -> f32 {
     shared[unit as usize] = value;
     sync_cube();
     if comptime!(step == Step::Divergent) {
+        // rung: reduce on gpu: interleaved, divergent
         let mut stride = u32::new(1);
         while stride < UNITS {
             let place = unit % (2 * stride);
@@ -306,7 +274,9 @@ fn sum_shared(value: f32, #[comptime] shape: Shape) -> f32 {
             sync_cube();
             stride *= 2u32;
         }
+        // end
     } else if comptime!(step == Step::Strided) {
+        // rung: reduce on gpu: interleaved, strided
         let mut stride = u32::new(1);
         while stride < UNITS {
             let at = 2 * stride * unit;
@@ -316,7 +286,9 @@ fn sum_shared(value: f32, #[comptime] shape: Shape) -> f32 {
             sync_cube();
             stride *= 2u32;
         }
+        // end
     } else if comptime!(step < Step::LastPlane) {
+        // rung: reduce on gpu: sequential
         let mut half = u32::new(comptime!(i64::from(UNITS / 2)));
         while half > 0 {
             if unit < half {
@@ -325,8 +297,10 @@ fn sum_shared(value: f32, #[comptime] shape: Shape) -> f32 {
             sync_cube();
             half /= 2u32;
         }
+        // end
     } else {
         if comptime!(step == Step::LastPlane) {
+            // rung: reduce on gpu: last plane unrolled
             let mut half = u32::new(comptime!(i64::from(UNITS / 2)));
             while half >= comptime!(shape.lanes) {
                 if unit < half {
@@ -335,7 +309,9 @@ fn sum_shared(value: f32, #[comptime] shape: Shape) -> f32 {
                 sync_cube();
                 half /= 2u32;
             }
+            // end
         } else {
+            // rung: reduce on gpu: fully unrolled
             #[unroll]
             for k in 0..comptime!((UNITS / shape.lanes).ilog2()) {
                 let half = comptime!(UNITS >> (k + 1));
@@ -344,6 +320,7 @@ fn sum_shared(value: f32, #[comptime] shape: Shape) -> f32 {
                 }
                 sync_cube();
             }
+            // end
         }
         if unit < comptime!(shape.lanes) {
             let sum = plane_sum(shared[unit as usize]);
@@ -355,11 +332,14 @@ fn sum_shared(value: f32, #[comptime] shape: Shape) -> f32 {
     shared[0usize]
 }
 
+// rung: reduce on gpu: first add on load | many per unit = the lines of `sequential`, and a loop before them in which a unit adds up two numbers, or all that it steps over
+
 /// The sum of a cube by exchanges within planes, to its first unit.
 #[cube]
 fn sum_planes(value: f32, #[comptime] lanes: u32) -> f32 {
     let planes = comptime!(UNITS / lanes);
     let mut shared = SharedMemory::<f32>::new(comptime!(planes as usize));
+    // rung: reduce on gpu: planes
     let sum = plane_sum(value);
     let lane = UNIT_POS % lanes;
     if lane == 0 {
@@ -372,6 +352,7 @@ fn sum_planes(value: f32, #[comptime] lanes: u32) -> f32 {
             all += shared[k as usize];
         }
     }
+    // end
     all
 }
 
@@ -381,11 +362,13 @@ fn sum_own<N: Size>(from: &Array<Vector<f32, N>>, count: u32, cubes: u32) -> f32
     let mut sums = Vector::<f32, N>::new(0.0);
     let whole = count / 4;
     let mut at = CUBE_POS as u32 * UNITS + UNIT_POS;
+    // rung: reduce on gpu: vectors
     while at < whole {
         sums += from[at as usize];
         at += cubes * UNITS;
     }
     let mut sum = (sums[0usize] + sums[1usize]) + (sums[2usize] + sums[3usize]);
+    // end
     // The last vector is the next unit's.
     if at == whole {
         // Where there is none, any vector does: nothing of it counts.
@@ -458,6 +441,7 @@ fn sum_at_once<N: Size>(
     let last = turn[0usize] == cubes;
     let mut own = f32::new(0.0);
     if last {
+        // rung: reduce on gpu: one pass
         let mut at = UNIT_POS;
         while at < cubes {
             let mut low = u32::new(0);
@@ -469,6 +453,7 @@ fn sum_at_once<N: Size>(
             own += f32::reinterpret((low & 0xffffu32) | (high << 16u32));
             at += UNITS;
         }
+        // end
     }
     // All cubes pass the barriers of this sum; only the last has something to add.
     sync_cube();

@@ -4,7 +4,7 @@
 use std::sync::{Mutex, PoisonError};
 
 use cubecl::prelude::*;
-use relief_kernels::device::{Buffer, DeviceError, Gpu, Operand, Reading, on_client};
+use relief_kernels::device::{Buffer, DeviceError, Gpu, Operand, Reading, on_client, start};
 use relief_kernels::fused::{self, CellLayout, Expression};
 use relief_kernels::repeat::gpu::{self as production, Cell, Raster};
 use relief_raster::{Depth, Period, Rect, Sample};
@@ -142,6 +142,7 @@ fn transfers(problem: &Repeat, call: &OnGpu<'_>, compute: impl Fn(&Buffer, &Buff
     let (gpu, out) = (call.gpu, &call.outputs[0]);
     let pattern = gpu.upload(&words_of(gpu, &call.inputs[0])?)?;
     compute(&pattern, out)?;
+    // rung: repeat on gpu: modulo and transfers | copies and transfers
     let mut flying: std::collections::VecDeque<Reading> = std::collections::VecDeque::new();
     let words = pitch(problem) as usize * problem.height;
     for start in (0..words).step_by(PART / 4) {
@@ -158,6 +159,7 @@ fn transfers(problem: &Repeat, call: &OnGpu<'_>, compute: impl Fn(&Buffer, &Buff
     for reading in flying {
         reading.wait()?;
     }
+    // end
     Ok(())
 }
 
@@ -207,6 +209,7 @@ fn cell<S: Sample>(gpu: &Gpu, words: &[u32], width: usize, height: usize) -> Out
 }
 
 fn fused(problem: &Repeat, call: &OnGpu<'_>, cells: &Cells) -> Outcome {
+    // rung: repeat on gpu: fused cell
     let cell = cells.of(problem, call.gpu, &call.inputs[0])?;
     let expression = Expression::Cell { cell, x: 0, y: 0 };
     let (depth, width) = match problem.kind {
@@ -217,6 +220,7 @@ fn fused(problem: &Repeat, call: &OnGpu<'_>, cells: &Cells) -> Outcome {
     let band = band.ok_or_else(|| Failure::Unsupported("a raster of this size".to_owned()))?;
     let out = &call.outputs[0];
     fused::render(call.gpu, &expression, depth, band, band, out, pitch(problem))?;
+    // end
     Ok(())
 }
 
@@ -300,64 +304,24 @@ fn launch(problem: &Repeat, gpu: &Gpu, way: Way, pattern: &Buffer, out: &Buffer)
                 let dim = CubeDim::new_2d(WIDE, if shape.shared > 0 { WIDE } else { HIGH });
                 // SAFETY: columns and rows are compared with the raster's, of which the buffer holds as many words, those that fill rows
                 // up among them; samples of the pattern are taken modulo its side.
-                unsafe {
-                    let pattern = pattern.array(1);
-                    let words = |width| out.array(width);
-                    match shape.way {
-                        Way::Modulo => {
-                            modulo::launch_unchecked(
-                                client,
-                                grid,
-                                dim,
-                                pattern,
-                                words(1),
-                                side,
-                                pitch,
-                                height,
-                                shape,
-                            );
-                        }
-                        Way::Shared { .. } => {
-                            whole_pattern::launch_unchecked(
-                                client,
-                                grid,
-                                dim,
-                                pattern,
-                                words(1),
-                                side,
-                                pitch,
-                                height,
-                                shape,
-                            );
-                        }
-                        Way::Grid => {
-                            repeater_grid::launch_unchecked(
-                                client,
-                                grid,
-                                dim,
-                                pattern,
-                                words(1),
-                                side,
-                                period,
-                                pitch,
-                                height,
-                                shape,
-                            );
-                        }
-                        Way::Vectors => {
-                            vectors::launch_unchecked(
-                                client,
-                                grid,
-                                dim,
-                                4,
-                                pattern,
-                                words(4),
-                                side,
-                                pitch / 4,
-                                height,
-                                shape,
-                            );
-                        }
+                let pattern = pattern.array(1);
+                let words = |width| out.array(width);
+                match shape.way {
+                    Way::Modulo => {
+                        start!(client, (grid, dim), unsafe modulo(
+                            pattern, words(1), side, pitch, height, shape));
+                    }
+                    Way::Shared { .. } => {
+                        start!(client, (grid, dim), unsafe whole_pattern(
+                            pattern, words(1), side, pitch, height, shape));
+                    }
+                    Way::Grid => {
+                        start!(client, (grid, dim), unsafe repeater_grid(
+                            pattern, words(1), side, period, pitch, height, shape));
+                    }
+                    Way::Vectors => {
+                        start!(client, (grid, dim), unsafe vectors(
+                            4, pattern, words(4), side, pitch / 4, height, shape));
                     }
                 }
             })
@@ -405,9 +369,11 @@ fn modulo(
     #[comptime] shape: Shape,
 ) {
     let (column, y) = (ABSOLUTE_POS_X, ABSOLUTE_POS_Y);
+    // rung: repeat on gpu: modulo
     if column < pitch && y < height {
         out[(y * pitch + column) as usize] = word_at(pattern, column, y, side, comptime!(shape.bits));
     }
+    // end
 }
 
 /// By way of a copy of the whole pattern for each cube. (`shared` is a word of WGSL.)
@@ -424,15 +390,19 @@ fn whole_pattern(
     let per = comptime!(32 / bits);
     let mut copy = SharedMemory::<u32>::new(comptime!(shape.shared as usize));
     if comptime!(shape.way == Way::Shared { together: true }) {
+        // rung: repeat on gpu: shared, all load
         let mut place = UNIT_POS;
         while place < comptime!(shape.shared) {
             copy[place as usize] = pattern[place as usize];
             place += comptime!(WIDE * WIDE);
         }
+        // end
     } else if UNIT_POS == 0 {
+        // rung: repeat on gpu: shared, one loads
         for place in 0..comptime!(shape.shared) {
             copy[place as usize] = pattern[place as usize];
         }
+        // end
     }
     sync_cube();
     let (column, y) = (ABSOLUTE_POS_X, ABSOLUTE_POS_Y);
@@ -461,6 +431,7 @@ fn repeater_grid(
 ) {
     let (first, top) = (ABSOLUTE_POS_X, ABSOLUTE_POS_Y);
     if first < min(period, pitch) && top < min(side, height) {
+        // rung: repeat on gpu: repeater grid
         let word = word_at(pattern, first, top, side, comptime!(shape.bits));
         let mut y = top;
         while y < height {
@@ -471,6 +442,7 @@ fn repeater_grid(
             }
             y += side;
         }
+        // end
     }
 }
 
@@ -487,6 +459,7 @@ fn vectors<N: Size>(
     let per = comptime!(32 / bits);
     let (column, y) = (ABSOLUTE_POS_X, ABSOLUTE_POS_Y);
     if column < pitch && y < height {
+        // rung: repeat on gpu: vectors
         let start = y % side * side;
         let mut x = column * comptime!(4 * per) % side;
         let mut result = Vector::<u32, N>::empty();
@@ -502,5 +475,6 @@ fn vectors<N: Size>(
             result[k] = word;
         }
         out[(y * pitch + column) as usize] = result;
+        // end
     }
 }

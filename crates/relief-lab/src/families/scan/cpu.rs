@@ -80,12 +80,14 @@ struct Serial;
 
 impl Way for Serial {
     fn scan<T: Scannable>(&self, kind: Kind, values: &[T], out: &mut [T::Sum], _: &mut [T::Sum]) {
+        // rung: scan on cpu: serial
         let mut sum = T::Sum::default();
         for (value, out) in values.iter().zip(out) {
             let after = T::plus(sum, value.one());
             *out = if kind == Kind::Inclusive { after } else { sum };
             sum = after;
         }
+        // end
     }
 }
 
@@ -109,6 +111,7 @@ impl Way for Threads {
             .next_multiple_of(BLOCK);
         let pieces = values.chunks(piece).zip(out.chunks_mut(piece));
         let mut before = T::Sum::default();
+        // rung: scan on cpu: threads, two passes | threads, in turns
         for ((values, out), sums) in pieces.zip(sums.chunks_mut(piece / BLOCK)) {
             let parts = values.par_chunks(part);
             let targets = sums.par_chunks_mut(part / BLOCK);
@@ -122,6 +125,7 @@ impl Way for Threads {
             let parts = parts.zip(sums).zip(targets);
             parts.for_each(|((part, before), out)| cpu::scan_blocks(kind, part, before, out));
         }
+        // end
     }
 }
 
@@ -129,10 +133,12 @@ struct InTurns;
 
 impl Way for InTurns {
     fn scan<T: Scannable>(&self, kind: Kind, values: &[T], out: &mut [T::Sum], _: &mut [T::Sum]) {
+        // rung: scan on cpu: threads, one pass
         if size_of_val(out) < SMALL {
             return cpu::scan(kind, values, out);
         }
         let shared = Shared::new(kind, values, out);
         together(|| shared.work());
+        // end
     }
 }

@@ -2,7 +2,7 @@
 #![allow(unsafe_code)]
 
 use cubecl::prelude::*;
-use relief_kernels::device::{Buffer, Operand, cubes, on_client};
+use relief_kernels::device::{Buffer, Operand, cubes, line, on_client, start};
 use relief_kernels::policy::Tuning;
 use relief_numeric::element::Element;
 use relief_numeric::scan::Kind;
@@ -137,17 +137,9 @@ fn everywhere(problem: &Scan, call: &OnGpu<'_>) -> Outcome {
                 on_client!(call.gpu, client => {
                     let shift = 1 << pass;
                     // SAFETY: places are compared with the count, of which both buffers hold as many.
-                        unsafe {
-                            add_shifted::launch_unchecked(
-                                client,
-                                cubes(call.gpu, count.div_ceil(UNITS)),
-                                CubeDim::new_1d(UNITS),
-                                from.array(1),
-                                to.array(1),
-                                count,
-                                shift,
-                            );
-                        }
+                        start!(
+                            client, line(call.gpu, count, UNITS),
+                            unsafe add_shifted(from.array(1), to.array(1), count, shift));
                 });
                 from = to;
             }
@@ -158,6 +150,7 @@ fn everywhere(problem: &Scan, call: &OnGpu<'_>) -> Outcome {
 
 #[cube(launch_unchecked)]
 fn add_shifted(from: &Array<u32>, to: &mut Array<u32>, count: u32, shift: u32) {
+    // rung: scan on gpu: Hillis–Steele
     let at = CUBE_POS as u32 * UNITS + UNIT_POS;
     if at < count {
         let mut sum = from[at as usize];
@@ -166,6 +159,7 @@ fn add_shifted(from: &Array<u32>, to: &mut Array<u32>, count: u32, shift: u32) {
         }
         to[at as usize] = sum;
     }
+    // end
 }
 
 /// Blocks' sums and what lies before blocks, for each level.
@@ -233,19 +227,8 @@ impl Level {
         let grid = cubes(call.gpu, blocks);
         // SAFETY: places are compared with the count, of which both buffers hold as many; a sum is written for each block, and
         // there is room for as many.
-        unsafe {
-            scan_level::launch_unchecked::<R>(
-                client,
-                grid.clone(),
-                CubeDim::new_1d(UNITS),
-                from.array(1),
-                to.array(1),
-                sums.array(1),
-                count,
-                blocks,
-                self,
-            );
-        }
+        start!(client, (grid.clone(), CubeDim::new_1d(UNITS)), unsafe scan_level(
+            from.array(1), to.array(1), sums.array(1), count, blocks, self));
         if blocks == 1 {
             return;
         }
@@ -255,18 +238,8 @@ impl Level {
         };
         above.scan(client, call, (sums, before), blocks, depth + 2);
         // SAFETY: as above.
-        unsafe {
-            add_before::launch_unchecked::<R>(
-                client,
-                grid,
-                CubeDim::new_1d(UNITS),
-                to.array(1),
-                before.array(1),
-                count,
-                blocks,
-                self.way.block(),
-            );
-        }
+        start!(client, (grid, CubeDim::new_1d(UNITS)), unsafe add_before(
+            to.array(1), before.array(1), count, blocks, self.way.block()));
     }
 }
 
@@ -346,6 +319,7 @@ fn hillis_steele(value: u32) -> u32 {
     let mut sum = value;
     rows[UNIT_POS as usize] = sum;
     sync_cube();
+    // rung: scan on gpu: Hillis–Steele in blocks
     #[unroll]
     for step in 0..comptime!(UNITS.ilog2()) {
         let shift = comptime!(1 << step);
@@ -356,6 +330,7 @@ fn hillis_steele(value: u32) -> u32 {
         rows[(next + UNIT_POS) as usize] = sum;
         sync_cube();
     }
+    // end
     sum - value
 }
 
@@ -366,6 +341,7 @@ fn blelloch(values: &Array<u32>, #[comptime] padded: bool) -> u32 {
     let mut tree = SharedMemory::<u32>::new(comptime!((count + count / 32) as usize));
     tree[leaf(2 * UNIT_POS, padded) as usize] = values[0usize];
     tree[leaf(2 * UNIT_POS + 1, padded) as usize] = values[1usize];
+    // rung: scan on gpu: Blelloch
     #[unroll]
     for step in 0..comptime!(count.ilog2()) {
         sync_cube();
@@ -392,6 +368,7 @@ fn blelloch(values: &Array<u32>, #[comptime] padded: bool) -> u32 {
             tree[right as usize] = tree[right as usize] + sum;
         }
     }
+    // end
     sync_cube();
     tree[leaf(2 * UNIT_POS, padded) as usize]
 }
@@ -399,10 +376,12 @@ fn blelloch(values: &Array<u32>, #[comptime] padded: bool) -> u32 {
 /// Where number `at` of a tree lies.
 #[cube]
 fn leaf(at: u32, #[comptime] padded: bool) -> u32 {
+    // rung: scan on gpu: Blelloch, padded
     let mut place = at;
     if padded {
         place += at / 32;
     }
+    // end
     place
 }
 
@@ -411,6 +390,7 @@ fn leaf(at: u32, #[comptime] padded: bool) -> u32 {
 fn planes(value: u32, #[comptime] lanes: u32) -> u32 {
     let count = comptime!(UNITS / lanes);
     let mut sums = SharedMemory::<u32>::new(comptime!(count as usize));
+    // rung: scan on gpu: planes
     let up_to = plane_inclusive_sum(value);
     let plane = UNIT_POS / lanes;
     if UNIT_POS % lanes == lanes - 1 {
@@ -421,5 +401,6 @@ fn planes(value: u32, #[comptime] lanes: u32) -> u32 {
     for k in 0..plane {
         before += sums[k as usize];
     }
+    // end
     before
 }

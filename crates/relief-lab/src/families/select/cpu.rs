@@ -4,7 +4,7 @@ use rayon::prelude::*;
 use relief_numeric::element::Number;
 use relief_numeric::select::cpu::{BLOCK, SCRATCH_WORDS, SMALL, Shared, Wanted, count, select};
 
-use super::Compaction;
+use super::Select;
 use crate::array::{self, Kind, Layout};
 use crate::families::{part, together};
 use crate::family::{OnCpu, Outcome, Variant};
@@ -15,26 +15,26 @@ trait Element: array::Element + Number {}
 impl Element for u8 {}
 impl Element for u32 {}
 
-pub(super) fn variants() -> Vec<Variant<Compaction>> {
+pub(super) fn variants() -> Vec<Variant<Select>> {
     vec![
-        Variant::cpu("loop", "a branch for each element", |p: &Compaction, call| {
+        Variant::cpu("loop", "a branch for each element", |p: &Select, call| {
             by_kind(p, call, Branchy)
         })
         .source("7.4 ms structured, 55.1 ms random"),
         Variant::cpu(
             "branch-free",
             "every element is stored; the place moves on where it is kept",
-            |p: &Compaction, call| by_kind(p, call, BranchFree),
+            |p: &Select, call| by_kind(p, call, BranchFree),
         ),
         Variant::cpu(
             "vectors",
             "vectors compressed in registers",
-            |p: &Compaction, call| by_kind(p, call, Vectors),
+            |p: &Select, call| by_kind(p, call, Vectors),
         ),
         Variant::cpu(
             "threads two passes",
             "parts are counted, then moved: memory is read twice",
-            |p: &Compaction, call| match p.kind {
+            |p: &Select, call| match p.kind {
                 Kind::U8 => two_passes::<u8>(call),
                 _ => two_passes::<u32>(call),
             },
@@ -43,7 +43,7 @@ pub(super) fn variants() -> Vec<Variant<Compaction>> {
         Variant::cpu(
             "threads production",
             "one pass in blocks; turns say where to write",
-            |p: &Compaction, call| by_kind(p, call, InTurns),
+            |p: &Select, call| by_kind(p, call, InTurns),
         )
         .production(),
     ]
@@ -54,7 +54,7 @@ trait Keep {
     fn keep<T: Element>(&self, from: &[T], to: &mut [T]) -> usize;
 }
 
-fn by_kind(problem: &Compaction, call: OnCpu<'_>, way: impl Keep) -> Outcome {
+fn by_kind(problem: &Select, call: OnCpu<'_>, way: impl Keep) -> Outcome {
     match problem.kind {
         Kind::U8 => whole::<u8>(call, way),
         _ => whole::<u32>(call, way),
@@ -78,6 +78,7 @@ struct Branchy;
 
 impl Keep for Branchy {
     fn keep<T: Element>(&self, from: &[T], to: &mut [T]) -> usize {
+        // rung: select on cpu: loop
         let mut count = 0;
         for value in from {
             if *value != <T as bytemuck::Zeroable>::zeroed() {
@@ -88,6 +89,7 @@ impl Keep for Branchy {
             }
         }
         count
+        // end
     }
 }
 
@@ -95,6 +97,7 @@ struct BranchFree;
 
 impl Keep for BranchFree {
     fn keep<T: Element>(&self, from: &[T], to: &mut [T]) -> usize {
+        // rung: select on cpu: branch-free
         let mut count = 0;
         for value in from {
             // `count` is below the number of elements read so far, plus one.
@@ -102,6 +105,7 @@ impl Keep for BranchFree {
             count += usize::from(*value != <T as bytemuck::Zeroable>::zeroed());
         }
         count
+        // end
     }
 }
 
@@ -117,7 +121,7 @@ impl Keep for Vectors {
 const PARTS: usize = 4_096;
 
 /// How many elements each part keeps, and those before it.
-fn counts_and_places(_: &Compaction) -> Vec<Layout> {
+fn counts_and_places(_: &Select) -> Vec<Layout> {
     vec![Layout::of::<u32>(2 * PARTS); 2]
 }
 
@@ -133,6 +137,7 @@ fn two_passes<T: Element>(call: OnCpu<'_>) -> Outcome {
     let (counts, places) = call.scratch.split_at_mut(1);
     let counts: &mut [u64] = &mut bytemuck::cast_slice_mut(counts[0].bytes_mut())[..parts().len()];
     let places: &mut [u64] = &mut bytemuck::cast_slice_mut(places[0].bytes_mut())[..parts().len()];
+    // rung: select on cpu: threads two passes
     let counted = parts().zip(counts.par_iter_mut());
     counted.for_each(|(part, kept)| *kept = count(part, Wanted::NonZero));
     let mut sum = 0;
@@ -140,6 +145,7 @@ fn two_passes<T: Element>(call: OnCpu<'_>) -> Outcome {
         *place = sum;
         sum += count;
     }
+    // end
     let (values, told) = call.outputs.split_at_mut(1);
     let mut pieces = Vec::new();
     let mut rest = values[0].slice_mut::<T>();
@@ -148,9 +154,11 @@ fn two_passes<T: Element>(call: OnCpu<'_>) -> Outcome {
         pieces.push(piece);
         rest = after;
     }
+    // rung: select on cpu: threads two passes
     parts()
         .zip(pieces)
         .for_each(|(from, piece)| keep_in_blocks(from, piece));
+    // end
     let last = places.last().zip(counts.last());
     tell(
         told[0].slice_mut(),
@@ -183,6 +191,8 @@ impl Keep for InTurns {
 
 /// How many elements all threads together keep.
 pub(super) fn by_threads<T: Number>(shared: &Shared<'_, T>) -> usize {
+    // rung: select on cpu: threads production
     together(|| shared.work(&mut [0; SCRATCH_WORDS]));
     shared.kept()
+    // end
 }

@@ -9,11 +9,11 @@ mod classic;
 
 use classic::Owners;
 
-use super::Compaction;
+use super::Select;
 use crate::array::{Kind, Layout};
 use crate::family::{Failure, OnGpu, Outcome, Variant};
 
-pub(super) fn variants(kind: Kind) -> Vec<Variant<Compaction>> {
+pub(super) fn variants(kind: Kind) -> Vec<Variant<Select>> {
     let bits = 8 * kind.bytes() as u32;
     let of = |name, idea, route| by(name, idea, bits, route);
     vec![
@@ -30,7 +30,7 @@ pub(super) fn variants(kind: Kind) -> Vec<Variant<Compaction>> {
         Variant::gpu(
             "production",
             "one pass: tiles look back; where waiting is not safe, three phases, of sequences on software",
-            move |p: &Compaction, call: OnGpu<'_>| {
+            move |p: &Select, call: OnGpu<'_>| {
                 let route = Route::fitting(call.gpu.report());
                 by_route(p, &call, call.tuning, route)
             },
@@ -41,20 +41,22 @@ pub(super) fn variants(kind: Kind) -> Vec<Variant<Compaction>> {
     ]
 }
 
+// rung: select on gpu: three phases = the tiles of `production`, whose places were added up by a launch before
+
 /// A variant by this route, with the usual layout.
-fn by(name: &str, idea: &'static str, bits: u32, route: Route) -> Variant<Compaction> {
-    Variant::gpu(name, idea, move |p: &Compaction, call: OnGpu<'_>| {
+fn by(name: &str, idea: &'static str, bits: u32, route: Route) -> Variant<Select> {
+    Variant::gpu(name, idea, move |p: &Select, call: OnGpu<'_>| {
         by_route(p, &call, default(bits), route)
     })
     .scratch(scratch)
 }
 
-fn scratch(problem: &Compaction) -> Vec<Layout> {
+fn scratch(problem: &Select) -> Vec<Layout> {
     let bits = problem.number().bits();
     vec![Layout::of::<u32>(scratch_words(bits, problem.len as u64) as usize)]
 }
 
-fn selection<'a>(problem: &Compaction, call: &'a OnGpu<'_>) -> Selection<'a> {
+fn selection<'a>(problem: &Select, call: &'a OnGpu<'_>) -> Selection<'a> {
     Selection {
         from: Elements {
             buffer: &call.inputs[0],
@@ -68,7 +70,7 @@ fn selection<'a>(problem: &Compaction, call: &'a OnGpu<'_>) -> Selection<'a> {
     }
 }
 
-fn by_route(problem: &Compaction, call: &OnGpu<'_>, tuning: Tuning, route: Route) -> Outcome {
+fn by_route(problem: &Select, call: &OnGpu<'_>, tuning: Tuning, route: Route) -> Outcome {
     select_with(call.gpu, tuning, route, &selection(problem, call))?;
     Ok(())
 }
@@ -78,7 +80,7 @@ struct Classic {
     name: &'static str,
     idea: &'static str,
     owners: Owners,
-    scratch: fn(&Compaction) -> Vec<Layout>,
+    scratch: fn(&Select) -> Vec<Layout>,
     source: Option<&'static str>,
 }
 
@@ -128,9 +130,9 @@ const CLASSICS: [Classic; 6] = [
 ];
 
 impl Classic {
-    fn variant(&self) -> Variant<Compaction> {
+    fn variant(&self) -> Variant<Select> {
         let owners = self.owners;
-        let run = move |p: &Compaction, call: OnGpu<'_>| {
+        let run = move |p: &Select, call: OnGpu<'_>| {
             let outputs = [&call.outputs[0], &call.outputs[1]];
             let scratch = [&call.scratch[0], &call.scratch[1], &call.scratch[2]];
             let Ok(words) = u32::try_from(p.len) else {
@@ -147,7 +149,7 @@ impl Classic {
 }
 
 /// The article's implementations.
-pub(super) fn classics() -> Vec<Variant<Compaction>> {
+pub(super) fn classics() -> Vec<Variant<Select>> {
     CLASSICS.iter().map(Classic::variant).collect()
 }
 
@@ -155,7 +157,7 @@ const BILLETER: Owners = Owners::Planes(480, 2);
 const MODERN: Owners = Owners::Planes(512, 4);
 const LARGE: Owners = Owners::Planes(8_192, 4);
 
-fn layouts(owners: Owners, problem: &Compaction) -> Vec<Layout> {
+fn layouts(owners: Owners, problem: &Select) -> Vec<Layout> {
     classic::scratch(owners, problem.len)
         .map(Layout::of::<u32>)
         .into()

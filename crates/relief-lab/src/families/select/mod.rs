@@ -67,7 +67,7 @@ pub fn family() -> Family {
             })),
             Box::new(everyone("select/sizes", Some(SIZE), sizes)),
             Box::new(everyone("select/implementations", None, |scale| {
-                let random = Compaction::new(Kind::U32, swept(scale) as usize, 50);
+                let random = Select::new(Kind::U32, swept(scale) as usize, 50);
                 vec![random.structured(), random]
             })),
             Box::new(selections::ladder(What::Flagged)),
@@ -83,8 +83,8 @@ fn ladder(
     name: &'static str,
     kind: Kind,
     axis: Option<&'static str>,
-    cases: fn(Scale) -> Vec<Compaction>,
-) -> Ladder<Compaction> {
+    cases: fn(Scale) -> Vec<Select>,
+) -> Ladder<Select> {
     #[allow(unused_mut)]
     let mut variants = cpu::variants();
     #[cfg(feature = "gpu")]
@@ -99,8 +99,8 @@ fn ladder(
         },
         cases,
         huge: match kind {
-            Kind::U8 => || vec![Compaction::new(Kind::U8, (1 << 32) + 77, 50)],
-            _ => || vec![Compaction::new(Kind::U32, (1 << 30) + 77, 50)],
+            Kind::U8 => || vec![Select::new(Kind::U8, (1 << 32) + 77, 50)],
+            _ => || vec![Select::new(Kind::U32, (1 << 30) + 77, 50)],
         },
         variants,
     }
@@ -113,8 +113,8 @@ const SIZE: &str = "log2 n";
 fn everyone(
     name: &'static str,
     axis: Option<&'static str>,
-    cases: fn(Scale) -> Vec<Compaction>,
-) -> Ladder<Compaction> {
+    cases: fn(Scale) -> Vec<Select>,
+) -> Ladder<Select> {
     #[allow(unused_mut)]
     let mut ladder = ladder(name, Kind::U32, axis, cases);
     #[cfg(feature = "gpu")]
@@ -127,20 +127,20 @@ fn everyone(
     ladder
 }
 
-fn checks(kind: Kind) -> Vec<Compaction> {
-    let of = |len| Compaction::new(kind, len, 50);
-    let mut checks: Vec<Compaction> = crate::family::LENGTHS.map(of).into();
-    checks.extend([0, 1, 99, 100].map(|percent| Compaction::new(kind, 30_011, percent)));
+fn checks(kind: Kind) -> Vec<Select> {
+    let of = |len| Select::new(kind, len, 50);
+    let mut checks: Vec<Select> = crate::family::LENGTHS.map(of).into();
+    checks.extend([0, 1, 99, 100].map(|percent| Select::new(kind, 30_011, percent)));
     checks
 }
 
 /// The usual sizes with half kept, and all densities of the largest.
-fn all(kind: Kind, scale: Scale) -> Vec<Compaction> {
+fn all(kind: Kind, scale: Scale) -> Vec<Select> {
     let sizes = scale.sizes();
-    let of = |len: &u64| Compaction::new(kind, *len as usize, 50);
-    let mut all: Vec<Compaction> = sizes.iter().map(of).collect();
+    let of = |len: &u64| Select::new(kind, *len as usize, 50);
+    let mut all: Vec<Select> = sizes.iter().map(of).collect();
     if let (Some(largest), false) = (sizes.last(), scale.quick) {
-        let of = |percent| Compaction::new(kind, *largest as usize, percent);
+        let of = |percent| Select::new(kind, *largest as usize, percent);
         let percents: &[u32] = match kind {
             Kind::U8 => &[1, 99],
             _ => &[0, 1, 10, 90, 99, 100],
@@ -159,19 +159,19 @@ fn swept(scale: Scale) -> u64 {
     })
 }
 
-fn densities(scale: Scale, structured: bool) -> Vec<Compaction> {
-    let of = |percent| Compaction {
+fn densities(scale: Scale, structured: bool) -> Vec<Select> {
+    let of = |percent| Select {
         place: Some(f64::from(percent)),
         structured,
-        ..Compaction::new(Kind::U32, swept(scale) as usize, percent)
+        ..Select::new(Kind::U32, swept(scale) as usize, percent)
     };
     [0, 1, 10, 50, 90, 99, 100].map(of).into()
 }
 
-fn sizes(scale: Scale) -> Vec<Compaction> {
-    let of = |log: u32| Compaction {
+fn sizes(scale: Scale) -> Vec<Select> {
+    let of = |log: u32| Select {
         place: Some(f64::from(log)),
-        ..Compaction::new(Kind::U32, 1 << log, 50)
+        ..Select::new(Kind::U32, 1 << log, 50)
     };
     let most = match (scale.class, scale.quick) {
         (Class::Gpu, false) => 28,
@@ -182,7 +182,7 @@ fn sizes(scale: Scale) -> Vec<Compaction> {
 
 /// So many elements, of which about so many of a hundred are not zero.
 #[derive(Clone, Copy)]
-struct Compaction {
+struct Select {
     kind: Kind,
     len: usize,
     percent: u32,
@@ -191,7 +191,7 @@ struct Compaction {
     structured: bool,
 }
 
-impl Compaction {
+impl Select {
     const fn new(kind: Kind, len: usize, percent: u32) -> Self {
         Self {
             kind,
@@ -262,7 +262,7 @@ fn keep<T: Element + PartialEq>(from: &[T], outputs: &mut [Array]) {
     counts[1] = ((count as u64) >> 32) as u32;
 }
 
-impl Problem for Compaction {
+impl Problem for Select {
     fn label(&self) -> String {
         let (bits, percent) = (8 * self.kind.bytes(), self.percent);
         let structured = if self.structured { ", structured" } else { "" };

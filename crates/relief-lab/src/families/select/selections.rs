@@ -495,7 +495,7 @@ mod gpu {
     #![allow(unsafe_code)]
 
     use cubecl::prelude::*;
-    use relief_kernels::device::{Operand, cubes, on_client};
+    use relief_kernels::device::{Operand, cubes, on_client, start};
     use relief_kernels::policy;
     use relief_numeric::element::{Element, Keys};
     use relief_numeric::select::gpu::{
@@ -613,16 +613,8 @@ mod gpu {
                 .launch("mark runs", &(), &[Operand::write("the output", marks)], || {
                     on_client!(call.gpu, client => {
                         // SAFETY: words are compared with their number, of which both buffers hold as many.
-                        unsafe {
-                            mark::launch_unchecked(
-                                client,
-                                grid.clone(),
-                                CubeDim::new_1d(UNITS),
-                                from.array(1),
-                                marks.array(1),
-                                words,
-                            );
-                        }
+                        start!(client, (grid.clone(), CubeDim::new_1d(UNITS)), unsafe mark(
+                            from.array(1), marks.array(1), words));
                     })
                 })?;
         }

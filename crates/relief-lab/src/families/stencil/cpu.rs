@@ -173,6 +173,8 @@ fn nearest(problem: &Stencil, (x, y): (usize, usize), (dx, dy): (usize, usize)) 
     row * problem.pitch() + (x + dx).saturating_sub(radius).min(problem.width - 1)
 }
 
+// rung: stencil on cpu: threads production = the strips of `vectors`, one for each thread
+
 /// The most samples that are looked at one by one.
 const MOST: u64 = 1 << 28;
 
@@ -190,7 +192,9 @@ fn definition<T: Sample>(problem: &Stencil, call: OnCpu<'_>) -> Outcome {
     out.fill(T::default());
     let at = |x, y, dx, dy| samples[nearest(problem, (x, y), (dx, dy))].number();
     for (x, y) in (0..problem.height).flat_map(|y| (0..problem.width).map(move |x| (x, y))) {
+        // rung: stencil on cpu: definition
         let square = || (0..side).flat_map(|dy| (0..side).map(move |dx| at(x, y, dx, dy)));
+        // end
         let result = match &problem.filter {
             Filter::Erosion(_) => square().fold(f32::INFINITY, f32::min),
             Filter::Dilation(_) => square().fold(f32::NEG_INFINITY, f32::max),
@@ -199,10 +203,12 @@ fn definition<T: Sample>(problem: &Stencil, call: OnCpu<'_>) -> Outcome {
                 weigh([-1.0, 0.0, 1.0, -2.0, 0.0, 2.0, -1.0, 0.0, 1.0]).abs()
                     + weigh([-1.0, -2.0, -1.0, 0.0, 0.0, 0.0, 1.0, 2.0, 1.0]).abs()
             }
+            // rung: stencil on cpu: definition
             _ => square()
                 .zip(weights)
                 .map(|(sample, weight)| sample * weight)
                 .sum(),
+            // end
         };
         out[y * problem.pitch() + x] = T::finished(result, problem);
     }
@@ -220,6 +226,7 @@ fn separable<T: Sample>(problem: &Stencil, call: OnCpu<'_>) -> Outcome {
         _ => a + b,
     };
     let mut columns = vec![0.0; problem.width];
+    // rung: stencil on cpu: separable
     for y in 0..problem.height {
         for dy in 0..side {
             for (x, column) in columns.iter_mut().enumerate() {
@@ -235,6 +242,7 @@ fn separable<T: Sample>(problem: &Stencil, call: OnCpu<'_>) -> Outcome {
             out[y * problem.pitch() + x] = T::finished(result, problem);
         }
     }
+    // end
     Ok(())
 }
 
@@ -257,6 +265,7 @@ fn running_sum<T: Sample>(problem: &Stencil, call: OnCpu<'_>) -> Outcome {
                 *column += number(x, y, side - 1) - number(x, y - 1, 0);
             }
         }
+        // rung: stencil on cpu: running sum
         let column =
             |x: usize, dx: usize| columns[(x + dx).saturating_sub(problem.radius()).min(problem.width - 1)];
         let mut sum: f64 = (0..side).map(|dx| column(0, dx)).sum();
@@ -266,6 +275,7 @@ fn running_sum<T: Sample>(problem: &Stencil, call: OnCpu<'_>) -> Outcome {
             }
             out[y * problem.pitch() + x] = T::finished(sum as f32, problem);
         }
+        // end
     }
     Ok(())
 }
@@ -310,6 +320,7 @@ fn integral_image<T: Sample>(problem: &Stencil, call: OnCpu<'_>) -> Outcome {
                 + missing_top as f64 * rectangle(left, 0, right, 1)
                 + missing_bottom as f64 * rectangle(left, problem.height - 1, right, problem.height)
         };
+        // rung: stencil on cpu: integral image
         let mut sum = rows(left, right);
         if missing_left > 0 {
             sum += missing_left as f64 * rows(0, 1);
@@ -318,6 +329,7 @@ fn integral_image<T: Sample>(problem: &Stencil, call: OnCpu<'_>) -> Outcome {
             sum += missing_right as f64 * rows(width - 1, width);
         }
         out[y * problem.pitch() + x] = T::finished(sum as f32, problem);
+        // end
     }
     Ok(())
 }
@@ -335,6 +347,7 @@ fn windows<T: Sample>(
     let count = row.len() + 2 * radius;
     let [ends, begins] = memory;
     begins.clear();
+    // rung: stencil on cpu: van Herk
     for place in 0..count {
         let begun = match place % side {
             0 => nearest(place),
@@ -353,6 +366,7 @@ fn windows<T: Sample>(
     for place in 0..row.len() {
         put(place, fold(ends[place], begins[place + 2 * radius]));
     }
+    // end
 }
 
 fn van_herk<T: Sample>(problem: &Stencil, call: OnCpu<'_>) -> Outcome {

@@ -97,6 +97,7 @@ fn run<T: Element>(problem: &Transpose, call: OnCpu<'_>, turn: &impl Turn, threa
         1
     };
     let rows = problem.width.div_ceil(parts).next_multiple_of(64);
+    // rung: transpose on cpu: threads blocked | threads tiles | threads tiles streamed | threads production
     let part = |(k, to): (usize, &mut [T])| {
         turn.turn(from, k * rows, to, pitch);
         for row in to.chunks_exact_mut(pitch) {
@@ -108,6 +109,7 @@ fn run<T: Element>(problem: &Transpose, call: OnCpu<'_>, turn: &impl Turn, threa
     } else {
         part((0, to));
     }
+    // end
     Ok(())
 }
 
@@ -115,6 +117,7 @@ struct Naive;
 
 impl Turn for Naive {
     fn turn<T: Element>(&self, from: Matrix<'_, T>, first: usize, to: &mut [T], pitch: usize) {
+        // rung: transpose on cpu: naive
         let columns = first..first + to.len() / pitch;
         for y in 0..from.height() {
             let row = &from.row(y)[columns.clone()];
@@ -122,6 +125,7 @@ impl Turn for Naive {
                 to[x * pitch + y] = *element;
             }
         }
+        // end
     }
 }
 
@@ -131,6 +135,7 @@ impl Turn for Blocked {
     fn turn<T: Element>(&self, from: Matrix<'_, T>, first: usize, to: &mut [T], pitch: usize) {
         const SIDE: usize = 64;
         let rows = to.len() / pitch;
+        // rung: transpose on cpu: blocked
         for top in (0..from.height()).step_by(SIDE) {
             for left in (0..rows).step_by(SIDE) {
                 let across = left..rows.min(left + SIDE);
@@ -138,6 +143,7 @@ impl Turn for Blocked {
                 block(from, first, to, pitch, across, down);
             }
         }
+        // end
     }
 }
 
@@ -160,6 +166,7 @@ fn halves<T: Element>(
     across: Range,
     down: Range,
 ) {
+    // rung: transpose on cpu: recursive
     if across.len().max(down.len()) <= 16 {
         block(from, first, to, pitch, across, down);
     } else if across.len() > down.len() {
@@ -171,6 +178,7 @@ fn halves<T: Element>(
         halves(from, first, to, pitch, across.clone(), down.start..middle);
         halves(from, first, to, pitch, across, middle..down.end);
     }
+    // end
 }
 
 /// Element by element, rows of the result in order.

@@ -2,7 +2,7 @@
 #![allow(unsafe_code)]
 
 use cubecl::prelude::*;
-use relief_kernels::device::{Operand, on_client};
+use relief_kernels::device::{Operand, on_client, start};
 use relief_kernels::policy::Tuning;
 use relief_numeric::transpose::gpu::{self, Matrix, Route};
 
@@ -171,34 +171,11 @@ impl Launch {
         // SAFETY: rows and columns are compared with the size and the pitches, of which the buffers hold as many;
         // places in shared memory are below what is allocated: a tile of 32 words in 32 · 32 / bits rows, padded by a
         // word for each 32 / bits of them.
-        unsafe {
-            match self.way {
-                Way::Naive => naive::launch_unchecked::<R>(
-                    client,
-                    grid,
-                    CubeDim::new_2d(TILE, ROWS),
-                    from.array(1),
-                    to.array(1),
-                    width,
-                    height,
-                    from_pitch,
-                    to_pitch,
-                    self.bits,
-                ),
-                Way::Tiled(place) => tiled::launch_unchecked::<R>(
-                    client,
-                    grid,
-                    CubeDim::new_2d(TILE, ROWS),
-                    from.array(1),
-                    to.array(1),
-                    width,
-                    height,
-                    from_pitch,
-                    to_pitch,
-                    self.bits,
-                    place,
-                ),
-            }
+        match self.way {
+            Way::Naive => start!(client, (grid, CubeDim::new_2d(TILE, ROWS)), unsafe naive(
+                from.array(1), to.array(1), width, height, from_pitch, to_pitch, self.bits)),
+            Way::Tiled(place) => start!(client, (grid, CubeDim::new_2d(TILE, ROWS)), unsafe tiled(
+                from.array(1), to.array(1), width, height, from_pitch, to_pitch, self.bits, place)),
         }
     }
 }
@@ -219,6 +196,7 @@ fn naive(
     if x < width && word < to_pitch {
         let mut result = u32::new(0);
         #[unroll]
+        // rung: transpose on gpu: naive
         for k in 0..per {
             let y = word * per + k;
             if y < height {
@@ -227,6 +205,7 @@ fn naive(
             }
         }
         to[(x * to_pitch + word) as usize] = result;
+        // end
     }
 }
 
@@ -287,8 +266,14 @@ fn tiled(
 #[cube]
 fn place_of(x: u32, y: u32, #[comptime] per: u32, #[comptime] place: Place) -> u32 {
     match place {
+        // rung: transpose on gpu: tiled
         Place::Plain => y * comptime!(TILE) + x,
+        // end
+        // rung: transpose on gpu: padded
         Place::Padded => y * comptime!(TILE) + y / per + x,
+        // end
+        // rung: transpose on gpu: swizzled
         Place::Swizzled => y * comptime!(TILE) + (x + y / per) % comptime!(TILE),
+        // end
     }
 }

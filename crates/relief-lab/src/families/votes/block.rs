@@ -181,7 +181,7 @@ mod gpu {
     #![allow(unsafe_code)]
 
     use cubecl::prelude::*;
-    use relief_kernels::device::{Backend, Operand, cubes, on_client};
+    use relief_kernels::device::{Backend, Operand, cubes, on_client, start};
 
     use super::Votes;
     use crate::family::{Failure, OnGpu, Outcome, Variant};
@@ -285,32 +285,20 @@ mod gpu {
         let (from, out) = (&call.inputs[0], &call.outputs[0]);
         // SAFETY: words are compared with their number, and blocks with theirs; the result has three words for each block, or one
         // for each 32 words, or one.
-        unsafe {
-            let from = from.array(1);
-            let result = || out.array(1);
-            let dim = CubeDim::new_1d(UNITS);
-            match way {
-                Way::BitsShared | Way::BitsBallot => {
-                    bits::launch_unchecked::<R>(client, grid, dim, from, result(), words, way, lanes);
-                }
-                Way::TotalUnits | Way::TotalFirst | Way::TotalElected => {
-                    let (one, unit) = (CubeCount::Static(1, 1, 1), CubeDim::new_1d(1));
-                    clear::launch_unchecked::<R>(client, one, unit, result());
-                    let result = out.array(1);
-                    total::launch_unchecked::<R>(client, grid, dim, from, result, words, way, lanes);
-                }
-                _ => blocks_of::launch_unchecked::<R>(
-                    client,
-                    grid,
-                    dim,
-                    from,
-                    result(),
-                    words,
-                    blocks,
-                    way,
-                    lanes,
-                ),
+        let from = from.array(1);
+        let result = || out.array(1);
+        let dim = CubeDim::new_1d(UNITS);
+        match way {
+            Way::BitsShared | Way::BitsBallot => {
+                start!(client, (grid, dim), unsafe bits(from, result(), words, way, lanes));
             }
+            Way::TotalUnits | Way::TotalFirst | Way::TotalElected => {
+                let (one, unit) = (CubeCount::Static(1, 1, 1), CubeDim::new_1d(1));
+                start!(client, (one, unit), unsafe clear(result()));
+                let result = out.array(1);
+                start!(client, (grid, dim), unsafe total(from, result, words, way, lanes));
+            }
+            _ => start!(client, (grid, dim), unsafe blocks_of(from, result(), words, blocks, way, lanes)),
         }
     }
 
@@ -468,19 +456,25 @@ mod gpu {
     ) {
         let set = is_set(from, words);
         if comptime!(way == Way::TotalElected) {
+            // rung: votes on gpu: elected
             let sum = plane_sum(u32::cast_from(set));
             if plane_elect() {
                 out[0].fetch_add(sum);
             }
+            // end
         } else if comptime!(way == Way::TotalFirst) {
+            // rung: votes on gpu: first lane
             let sum = plane_sum(u32::cast_from(set));
             if UNIT_POS % lanes == 0 {
                 out[0].fetch_add(sum);
             }
+            // end
         } else {
+            // rung: votes on gpu: every unit
             if set {
                 out[0].fetch_add(1u32);
             }
+            // end
         }
     }
 }

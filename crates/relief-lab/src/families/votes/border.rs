@@ -155,7 +155,7 @@ mod gpu {
     #![allow(unsafe_code)]
 
     use cubecl::prelude::*;
-    use relief_kernels::device::{Operand, on_client};
+    use relief_kernels::device::{Operand, launch};
 
     use super::Picture;
     use crate::family::{Failure, OnGpu, Outcome, Variant};
@@ -189,30 +189,13 @@ mod gpu {
             return Err(Failure::Unsupported(format!("{across} × {down} cubes")));
         }
         let grid = CubeCount::Static(across, down, 1);
-        call.gpu.launch(
-            "border",
-            &apart,
-            &[Operand::write("the output", &call.outputs[0])],
-            || {
-                on_client!(call.gpu, client => {
-                    let (from, out) = (&call.inputs[0], &call.outputs[0]);
-                    // SAFETY: units inside write their own word; neighbours are clamped to the picture, or those of a cube none of whose units
-                    // lies at an edge.
-                    unsafe {
-                        sums::launch_unchecked(
-                            client,
-                            grid.clone(),
-                            CubeDim::new_2d(ACROSS, DOWN),
-                            from.array(1),
-                            out.array(1),
-                            width,
-                            height,
-                            apart,
-                        );
-                    }
-                })
-            },
-        )?;
+        let (from, out) = (&call.inputs[0], &call.outputs[0]);
+        // SAFETY: units inside write their own word; neighbours are clamped to the picture, or those of a cube none of whose units
+        // lies at an edge.
+        launch!(
+            call.gpu, "border", &apart, &[Operand::write("the output", &call.outputs[0])],
+            (grid, CubeDim::new_2d(ACROSS, DOWN)),
+            unsafe sums(from.array(1), out.array(1), width, height, apart))?;
         Ok(())
     }
 

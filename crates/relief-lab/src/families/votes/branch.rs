@@ -111,7 +111,7 @@ mod gpu {
     #![allow(unsafe_code)]
 
     use cubecl::prelude::*;
-    use relief_kernels::device::{Operand, cubes, on_client};
+    use relief_kernels::device::{Operand, cubes, launch};
 
     use super::{Branch, FIRST, SECOND, STEPS};
     use crate::family::{OnGpu, Outcome, Variant};
@@ -145,29 +145,12 @@ mod gpu {
         }
         let grid = cubes(call.gpu, words.div_ceil(UNITS));
         let run = problem.run as u32;
-        call.gpu.launch(
-            "divergence",
-            &selects,
-            &[Operand::write("the output", &call.outputs[0])],
-            || {
-                on_client!(call.gpu, client => {
-                    let (from, out) = (&call.inputs[0], &call.outputs[0]);
-                    // SAFETY: units are compared with the words, which both buffers hold.
-                    unsafe {
-                        branches::launch_unchecked(
-                            client,
-                            grid.clone(),
-                            CubeDim::new_1d(UNITS),
-                            from.array(1),
-                            out.array(1),
-                            words,
-                            run,
-                            selects,
-                        );
-                    }
-                })
-            },
-        )?;
+        let (from, out) = (&call.inputs[0], &call.outputs[0]);
+        // SAFETY: units are compared with the words, which both buffers hold.
+        launch!(
+            call.gpu, "divergence", &selects, &[Operand::write("the output", &call.outputs[0])],
+            (grid, CubeDim::new_1d(UNITS)),
+            unsafe branches(from.array(1), out.array(1), words, run, selects))?;
         Ok(())
     }
 
@@ -178,13 +161,16 @@ mod gpu {
             let mut value = from[unit as usize];
             let first = (unit / run) % 2u32 == 0;
             if comptime!(selects) {
+                // rung: votes on gpu: selected constants
                 let factor = select(first, comptime!(FIRST.0), comptime!(SECOND.0));
                 let summand = select(first, comptime!(FIRST.1), comptime!(SECOND.1));
                 let shift = select(first, 16u32, 13u32);
                 for _ in 0..STEPS {
                     value = (value * factor + summand) ^ (value >> shift);
                 }
+                // end
             } else {
+                // rung: votes on gpu: branches
                 if first {
                     for _ in 0..STEPS {
                         value = (value * comptime!(FIRST.0) + comptime!(FIRST.1)) ^ (value >> 16u32);
@@ -194,6 +180,7 @@ mod gpu {
                         value = (value * comptime!(SECOND.0) + comptime!(SECOND.1)) ^ (value >> 13u32);
                     }
                 }
+                // end
             }
             out[unit as usize] = value;
         }

@@ -124,7 +124,7 @@ mod gpu {
     #![allow(unsafe_code)]
 
     use cubecl::prelude::*;
-    use relief_kernels::device::{Operand, on_client};
+    use relief_kernels::device::{Operand, launch};
 
     use super::{SIDE, Square};
     use crate::family::{OnGpu, Outcome, Variant};
@@ -156,29 +156,12 @@ mod gpu {
             return Ok(());
         }
         let grid = CubeCount::Static(side.div_ceil(SIDE), side.div_ceil(SIDE), 1);
-        call.gpu.launch(
-            "cut product",
-            &apart,
-            &[Operand::write("the output", &call.outputs[0])],
-            || {
-                on_client!(call.gpu, client => {
-                    let (a, b, out) = (&call.inputs[0], &call.inputs[1], &call.outputs[0]);
-                    // SAFETY: loads and stores are of rows and columns below `side`: asked for, or of a cube and a tile that end before.
-                    unsafe {
-                        multiply::launch_unchecked(
-                            client,
-                            grid.clone(),
-                            CubeDim::new_2d(SIDE, SIDE),
-                            a.array(1),
-                            b.array(1),
-                            out.array(1),
-                            side,
-                            apart,
-                        );
-                    }
-                })
-            },
-        )?;
+        let (a, b, out) = (&call.inputs[0], &call.inputs[1], &call.outputs[0]);
+        // SAFETY: loads and stores are of rows and columns below `side`: asked for, or of a cube and a tile that end before.
+        launch!(
+            call.gpu, "cut product", &apart, &[Operand::write("the output", &call.outputs[0])],
+            (grid, CubeDim::new_2d(SIDE, SIDE)),
+            unsafe multiply(a.array(1), b.array(1), out.array(1), side, apart))?;
         Ok(())
     }
 
@@ -203,9 +186,12 @@ mod gpu {
                 free = first + SIDE <= side;
             }
             if free {
+                // rung: votes on gpu: interior apart
                 one = a[(row * side + first + UNIT_POS_X) as usize];
                 other = b[((first + UNIT_POS_Y) * side + column) as usize];
+                // end
             } else {
+                // rung: votes on gpu: check everywhere
                 if row < side {
                     if first + UNIT_POS_X < side {
                         one = a[(row * side + first + UNIT_POS_X) as usize];
@@ -216,6 +202,7 @@ mod gpu {
                         other = b[((first + UNIT_POS_Y) * side + column) as usize];
                     }
                 }
+                // end
             }
             left[UNIT_POS as usize] = one;
             right[UNIT_POS as usize] = other;

@@ -64,6 +64,7 @@ pub(super) fn splat<N: Size>(
     let row = comptime!(shape.group) * spatial;
     let left = first * spatial;
     let above = CUBE_POS_Y * spatial;
+    // rung: bilateral on gpu: production
     let mut pixel = UNIT_POS;
     while pixel < row * spatial {
         let dy = pixel / row;
@@ -82,6 +83,7 @@ pub(super) fn splat<N: Size>(
         }
         pixel += comptime!(UNITS);
     }
+    // end
     sync_cube();
 
     let mut cell = UNIT_POS;
@@ -131,6 +133,7 @@ pub(super) fn blur<N: Size>(
             if j + below >= 2u32 && j + below < down + 2u32 {
                 let from = place + below * across * comptime!(shape.deep);
                 let mut row = Vector::<f32, N>::new(0.0f32);
+                // rung: bilateral on gpu: production
                 #[unroll]
                 for right in 0..5u32 {
                     let weight = comptime!(WEIGHTS[right as usize]);
@@ -140,6 +143,7 @@ pub(super) fn blur<N: Size>(
                         row += grid[near as usize] * Vector::<f32, N>::new(weight);
                     }
                 }
+                // end
                 sum += row * Vector::<f32, N>::new(weight);
             }
         }

@@ -7,7 +7,7 @@ use cubecl::prelude::*;
 
 use super::kernel;
 use crate::histogram::even::{Bins, Range};
-use relief_kernels::device::{Buffer, DeviceError, Gpu, Operand, cubes, on_client};
+use relief_kernels::device::{Buffer, DeviceError, Gpu, Operand, cubes, on_client, start};
 
 /// Units of a cube, and vectors that a unit loads before it counts.
 const UNITS: u32 = 512;
@@ -133,7 +133,6 @@ struct Launch<'a> {
 }
 
 impl Launch<'_> {
-    #[allow(unsafe_code)]
     fn on<R: Runtime>(&self, gpu: &Gpu, client: &ComputeClient<R>) {
         let Shape { stride, copies, .. } = self.shape;
         let together = (2_048 / UNITS).min((220 << 10) / (stride * copies * 4 + (1 << 10)));
@@ -145,34 +144,11 @@ impl Launch<'_> {
         };
         // SAFETY: places of vectors are compared with those that hold `len` numbers, which the buffer was checked to hold. A number's
         // counter is below the stride. Scratch holds a row of that for each cube, the counts two words for each.
-        unsafe {
-            count::launch_unchecked::<R>(
-                client,
-                cubes(gpu, rows),
-                CubeDim::new_1d(UNITS),
-                4,
-                self.numbers.array(4),
-                self.scratch.array(1),
-                self.len,
-                rows,
-                low,
-                high,
-                scale,
-                self.shape,
-            );
-            kernel::add_up::launch_unchecked::<R>(
-                client,
-                cubes(gpu, stride / TOGETHER),
-                CubeDim::new_1d(256),
-                self.scratch.array(1),
-                self.counts.array(1),
-                rows,
-                1,
-                stride,
-                256,
-                TOGETHER,
-            );
-        }
+        start!(client, (cubes(gpu, rows), CubeDim::new_1d(UNITS)), unsafe count(
+            4, self.numbers.array(4), self.scratch.array(1), self.len, rows, low, high, scale,
+            self.shape));
+        start!(client, (cubes(gpu, stride / TOGETHER), CubeDim::new_1d(256)), unsafe kernel::add_up(
+            self.scratch.array(1), self.counts.array(1), rows, 1, stride, 256, TOGETHER));
     }
 }
 

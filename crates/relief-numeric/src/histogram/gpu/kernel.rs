@@ -197,12 +197,14 @@ fn add(
     if comptime!(shape.slices() == 1) {
         add_to(counters, spilt, over, sample, amount, lane, shape);
     } else {
+        // rung: histogram on gpu: eighths | quarters | halves
         let first = slice * comptime!(shape.values);
         let value = sample - first;
         // A sample below the slice wraps around, far above it.
         if value < comptime!(shape.values) {
             add_to(counters, spilt, over + first, value, amount, lane, shape);
         }
+        // end
     }
 }
 
@@ -220,7 +222,9 @@ fn add_to(
     let place = place_of(value, shape);
     let one = u32::new(comptime!(amount as i64));
     if comptime!(shape.fields == 1) {
+        // rung: histogram on gpu: production
         counters[(place * comptime!(shape.copies) + lane) as usize].fetch_add(one);
+        // end
     } else {
         let shift = shift_of(value, shape);
         let before = counters[place as usize].fetch_add(one << shift);
@@ -285,6 +289,7 @@ fn shift_of(value: u32, #[comptime] shape: Shape) -> u32 {
 /// come out right, whoever adds what in between.
 #[cube]
 fn spill(spilt: &mut Array<Atomic<u32>>, place: u32, before: u32, shift: u32, #[comptime] shape: Shape) {
+    // rung: histogram on gpu: counters of 16 bits | counters of 8 bits
     let width = comptime!(shape.width());
     let most = comptime!(u32::MAX >> (32 - shape.width()));
     let step = comptime!(shape.values / shape.fields);
@@ -299,6 +304,7 @@ fn spill(spilt: &mut Array<Atomic<u32>>, place: u32, before: u32, shift: u32, #[
             wraps = ((before >> at) & most) == most;
         }
     }
+    // end
 }
 
 /// Adds up the rows of counts of each bin, and adds the sum to the bin's count, or makes it that.

@@ -322,6 +322,7 @@ pub(super) fn finish_tiles<N: Size, M: Size>(
                 for p in 0..pieces {
                     // Sums of the vectors up to each of their samples.
                     let mut up_to = Array::<u32>::new(comptime!((4 * together) as usize));
+                    // rung: integral on gpu: carries first
                     #[unroll]
                     for e in 0..together {
                         let vector = held[comptime!(((first + e) * pieces + p) as usize)];
@@ -333,6 +334,7 @@ pub(super) fn finish_tiles<N: Size, M: Size>(
                             up_to[at] = sum;
                         }
                     }
+                    // end
                     let mut sum = up_to[3usize];
                     if comptime!(together == 2) {
                         sum |= up_to[7usize] << 16u32;

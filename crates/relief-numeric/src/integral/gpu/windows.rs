@@ -8,7 +8,7 @@ use cubecl::prelude::*;
 
 use super::super::{Sums, Window};
 use crate::transpose::gpu::Matrix;
-use relief_kernels::device::{DeviceError, Gpu, Operand, cubes, on_client};
+use relief_kernels::device::{DeviceError, Gpu, Operand, launch, line};
 
 /// The most samples of a window of sums of [`Sums::Short`]: a window's sum is known modulo 2^32.
 pub const MOST: u64 = 1 << 24;
@@ -105,63 +105,21 @@ fn run(
     if width == 0 || height == 0 {
         return Ok(());
     }
-    let launch = Launch {
-        radius,
-        threshold,
-        size: (width, height),
-        integral: integral.matrix,
-        long,
-        to,
-    };
-    let picture = launch.threshold.map_or(launch.integral, |(_, picture)| picture);
-    gpu.launch(
-        "windows",
-        &(threshold.is_some(), long),
+    // Without a threshold the picture is not read.
+    let (offset, picture) = threshold.unwrap_or((0, integral.matrix));
+    // SAFETY: words are compared with those of all rows; sums are taken from existing rows and columns; all buffers hold as many.
+    launch!(
+        gpu, "windows", &(threshold.is_some(), long),
         &[
-            Operand::read("the integral image", launch.integral.buffer),
+            Operand::read("the integral image", integral.matrix.buffer),
             Operand::read("the picture", picture.buffer),
             Operand::write("the result", to.buffer),
         ],
-        || on_client!(gpu, client => launch.on(gpu, client)),
-    )
-}
-
-struct Launch<'a> {
-    radius: u32,
-    threshold: Option<(i32, Matrix<'a>)>,
-    size: (u32, u32),
-    integral: Matrix<'a>,
-    long: bool,
-    to: Matrix<'a>,
-}
-
-impl Launch<'_> {
-    #[allow(unsafe_code)]
-    fn on<R: Runtime>(&self, gpu: &Gpu, client: &ComputeClient<R>) {
-        let (width, height) = self.size;
-        // Without a threshold the picture is not read.
-        let (offset, picture) = self.threshold.unwrap_or((0, self.integral));
-        // SAFETY: words are compared with those of all rows; sums are taken from existing rows and columns; all buffers hold as many.
-        unsafe {
-            windows::launch_unchecked::<R>(
-                client,
-                cubes(gpu, (width.div_ceil(4) * height).div_ceil(UNITS)),
-                CubeDim::new_1d(UNITS),
-                picture.buffer.array(1),
-                self.integral.buffer.array(1),
-                self.to.buffer.array(1),
-                width,
-                height,
-                picture.pitch,
-                self.integral.pitch,
-                self.to.pitch,
-                self.radius,
-                offset,
-                self.threshold.is_some(),
-                self.long,
-            );
-        }
-    }
+        line(gpu, width.div_ceil(4) * height, UNITS),
+        unsafe windows(
+            picture.buffer.array(1), integral.matrix.buffer.array(1), to.buffer.array(1), width,
+            height, picture.pitch, integral.matrix.pitch, to.pitch, radius, offset,
+            threshold.is_some(), long))
 }
 
 #[cube(launch_unchecked)]
@@ -207,6 +165,7 @@ fn windows(
                 let left = max(first, 1u32) - 1;
                 let columns = right + 1 - first;
                 // What is outside of the picture sums up to nothing.
+                // rung: integral on gpu: by integral image
                 let sum = minus(
                     minus(
                         sum_at(integral, below, right, true, long),
@@ -220,6 +179,7 @@ fn windows(
                     ),
                     long,
                 );
+                // end
                 let mut mean = u32::new(0);
                 if comptime!(long) {
                     mean += long_mean(sum, product(rows, columns));
@@ -339,7 +299,7 @@ fn long_mean(sum: Wide, count: Wide) -> u32 {
 mod tests {
     use super::*;
     use crate::device_of_tests;
-    use relief_kernels::device::Buffer;
+    use relief_kernels::device::{Buffer, on_client, start};
 
     #[cube(launch_unchecked)]
     fn means_alone(numbers: &Array<u32>, out: &mut Array<u32>, count: u32) {
@@ -357,19 +317,11 @@ mod tests {
         }
     }
 
-    #[allow(unsafe_code)]
     fn launch<R: Runtime>(client: &ComputeClient<R>, numbers: &Buffer, out: &Buffer, count: u32) {
         // SAFETY: `numbers` has four words for each of `count` means, `out` one.
-        unsafe {
-            means_alone::launch_unchecked::<R>(
-                client,
-                CubeCount::Static(count.div_ceil(64), 1, 1),
-                CubeDim::new_1d(64),
-                numbers.array(1),
-                out.array(1),
-                count,
-            );
-        }
+        start!(
+            client, (CubeCount::Static(count.div_ceil(64), 1, 1), CubeDim::new_1d(64)),
+            unsafe means_alone(numbers.array(1), out.array(1), count));
     }
 
     #[test]

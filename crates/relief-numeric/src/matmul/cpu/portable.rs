@@ -34,6 +34,7 @@ pub(super) unsafe fn tile(
                 *sums = unsafe { result.add(k * pitch + x).cast::<[f32; WIDTH]>().read() };
             }
         }
+        // rung: matmul on cpu: packed
         for (left, right) in left.as_chunks::<4>().0.iter().zip(right.as_chunks::<PANEL>().0) {
             for (sums, left) in sums.iter_mut().zip(left) {
                 for (sum, right) in sums.iter_mut().zip(&right[x..x + WIDTH]) {
@@ -41,6 +42,7 @@ pub(super) unsafe fn tile(
                 }
             }
         }
+        // end
         for (k, sums) in sums.iter().enumerate() {
             // SAFETY: as above.
             unsafe { result.add(k * pitch + x).cast::<[f32; WIDTH]>().write(*sums) };

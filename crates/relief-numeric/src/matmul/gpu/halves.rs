@@ -180,6 +180,7 @@ pub(super) fn multiply_halves<E: Float, N: Size>(
                     let set = comptime!(step % 2);
                     #[unroll]
                     for i in 0..HIGH {
+                        // rung: matmul on gpu: matrix instructions
                         #[unroll]
                         for j in 0..WIDE {
                             definition.execute_inplace::<NA, NB, NC>(
@@ -188,6 +189,7 @@ pub(super) fn multiply_halves<E: Float, N: Size>(
                                 sums.index_mut(comptime!((i * WIDE + j) as usize)),
                             );
                         }
+                        // end
                         // What waits does so behind products.
                         if comptime!(step == 0 && i == 0) {
                             let ahead = comptime!((stage + STAGES - 1) % STAGES);

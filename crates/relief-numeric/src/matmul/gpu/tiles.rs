@@ -214,6 +214,7 @@ pub(super) fn multiply_tiles<N: Size>(
             comptime!(tile.left()),
             tile,
         );
+        // rung: matmul on gpu: double-buffered
         if next < whole {
             put::<N>(
                 &from_left,
@@ -229,6 +230,7 @@ pub(super) fn multiply_tiles<N: Size>(
         sync_cube();
         half = 1 - half;
         begin = next;
+        // end
     }
     if whole < inner {
         load::<N>(
@@ -514,6 +516,7 @@ pub(super) fn multiply_slice<N: Size>(
                 factors[comptime!(h as usize)] =
                     rights[(right_at + comptime!(k * tile.right() + h * tile.wide)) as usize];
             }
+            // rung: matmul on gpu: blocks
             #[unroll]
             for i in 0..BLOCK {
                 let four = numbers[comptime!((i / 4) as usize)];
@@ -524,6 +527,7 @@ pub(super) fn multiply_slice<N: Size>(
                     sums[at] = fma(number, factors[comptime!(h as usize)], sums[at]);
                 }
             }
+            // end
         }
     }
 }

@@ -133,6 +133,7 @@ pub(super) fn sum_columns<N: Size>(
             period += comptime!((plan.ahead - 1) * ROW_SUMS as u32);
         } else {
             #[unroll]
+            // rung: matvec on gpu: split
             for m in 0..plays {
                 #[unroll]
                 for e in 0..4u32 {
@@ -149,6 +150,7 @@ pub(super) fn sum_columns<N: Size>(
                     }
                 }
             }
+            // end
         }
         period += comptime!(ROW_SUMS as u32);
     }

@@ -119,6 +119,7 @@ pub(super) fn sum_rows<N: Size>(
         bases[comptime!(r as usize)] = min(first_row + r, rows - 1) * pitch;
     }
 
+    // rung: matvec on gpu: blocks
     // Vectors that all of the team have, in this block.
     let mut at = begin;
     let mut end = min(whole, (block + 1) * comptime!(SPAN * ROUNDS));
@@ -127,6 +128,7 @@ pub(super) fn sum_rows<N: Size>(
         take_whole::<N>(matrix, x, &mut sums, &bases, at, plan);
         at += step;
     }
+    // end
     if comptime!(plan.tail) {
         end = min(
             (columns + comptime!(4 - 1)) / 4,

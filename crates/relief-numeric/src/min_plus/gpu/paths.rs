@@ -13,7 +13,7 @@ use super::{Matrix, Size, lessen, min_plus};
 use crate::element::Element;
 use crate::min_plus::FAR;
 use relief_kernels::copy::gpu::copy;
-use relief_kernels::device::{Buffer, DeviceError, Gpu, Operand, on_client};
+use relief_kernels::device::{Buffer, DeviceError, Gpu, Operand, on_client, start};
 
 /// Vertices of a round.
 pub const BLOCK: u32 = 128;
@@ -247,7 +247,6 @@ impl Round<'_> {
 }
 
 /// Copies edges; paths of no edge are 0 at most.
-#[allow(unsafe_code)]
 fn begin(
     gpu: &Gpu,
     element: Element,
@@ -261,18 +260,9 @@ fn begin(
             let cubes = (from.pitch.div_ceil(SIDE), vertices.div_ceil(SIDE));
             // SAFETY: words are read and written where the row is less than `vertices` and the column less than the pitch, and both matrices hold
             // as many rows of it.
-            unsafe {
-                copy_edges::launch_unchecked(
-                    client,
-                    CubeCount::Static(cubes.0, cubes.1, 1),
-                    CubeDim::new_2d(SIDE, SIDE),
-                    from.buffer.array(1),
-                    to.buffer.array(1),
-                    vertices,
-                    from.pitch,
-                    float,
-                );
-            }
+            start!(
+                client, (CubeCount::Static(cubes.0, cubes.1, 1), CubeDim::new_2d(SIDE, SIDE)),
+                unsafe copy_edges(from.buffer.array(1), to.buffer.array(1), vertices, from.pitch, float));
         })
     };
     let memory = [
@@ -334,7 +324,6 @@ fn close(
     }
 }
 
-#[allow(unsafe_code)]
 fn close_on<T: Numeric, R: Runtime>(
     client: &ComputeClient<R>,
     len: u32,
@@ -346,20 +335,8 @@ fn close_on<T: Numeric, R: Runtime>(
 ) {
     // SAFETY: words are read where row and column are less than `len`, of rows that begin in `rows`, as many as there are; the square
     // has as many words as units have paths, and places of shared memory are below two rows and columns of it.
-    unsafe {
-        close_square::launch_unchecked::<T, R>(
-            client,
-            CubeCount::Static(1, 1, 1),
-            CubeDim::new_2d(SIDE, SIDE),
-            rows.buffer.array(1),
-            square.buffer.array(1),
-            len,
-            first,
-            rows.pitch,
-            infinity,
-            float,
-        );
-    }
+    start!(client, (CubeCount::Static(1, 1, 1), CubeDim::new_2d(SIDE, SIDE)), unsafe close_square<T, _>(
+        rows.buffer.array(1), square.buffer.array(1), len, first, rows.pitch, infinity, float));
 }
 
 /// Floyd and Warshall's in the registers of a cube: unit (x, y) has the paths from vertices 8 y… to 8 x….
@@ -445,7 +422,6 @@ fn operand<T: Numeric>(word: u32, infinity: u32, #[comptime] float: bool) -> T {
 }
 
 /// Writes the first vertex whose path to itself is less than 0.
-#[allow(unsafe_code)]
 fn tell(
     gpu: &Gpu,
     element: Element,
@@ -457,18 +433,8 @@ fn tell(
     let launch = || {
         on_client!(gpu, client => {
             // SAFETY: words of the diagonal are read, of as many rows as there are; one word is written.
-            unsafe {
-                first_negative::launch_unchecked(
-                    client,
-                    CubeCount::Static(1, 1, 1),
-                    CubeDim::new_1d(LOOKING),
-                    paths.buffer.array(1),
-                    found.array(1),
-                    vertices,
-                    paths.pitch,
-                    float,
-                );
-            }
+            start!(client, (CubeCount::Static(1, 1, 1), CubeDim::new_1d(LOOKING)), unsafe first_negative(
+                paths.buffer.array(1), found.array(1), vertices, paths.pitch, float));
         })
     };
     let memory = [

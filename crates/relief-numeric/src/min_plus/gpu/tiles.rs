@@ -455,6 +455,7 @@ fn slice<T: Numeric, C: Numeric, N: Size>(
         (turn.now % 4 * left_size + turn.at.1) as usize,
         (turn.now % 4 * right_size + turn.at.0) as usize,
     );
+    // rung: min-plus on gpu: tuned
     if turn.more {
         #[unroll]
         for q in 0..loads {
@@ -467,6 +468,7 @@ fn slice<T: Numeric, C: Numeric, N: Size>(
             }
         }
     }
+    // end
     #[unroll]
     for k in 0..turns {
         let first = comptime!(k * way.at_once());

@@ -78,10 +78,13 @@ pub(super) fn pull<N: Size>(
         down[k] = 0.0f32;
         deep[k] = 0.0f32;
     }
+    // rung: nbody on gpu: split
     // A cube past the last part has nothing to do.
     let mut start = min(number * part, source_count);
     let end = min(start + part, source_count);
+    // end
     while start < end {
+        // rung: nbody on gpu: shared tiles
         // What is missing weighs nothing.
         let mut body = Vector::<f32, N>::new(0.0f32);
         let place = start + UNIT_POS;
@@ -91,6 +94,7 @@ pub(super) fn pull<N: Size>(
         sync_cube();
         tile[UNIT_POS as usize] = body;
         sync_cube();
+        // end
         let many = min(end - start, comptime!(shape.units));
         let mut round = 0u32;
         while round < many {
@@ -102,12 +106,14 @@ pub(super) fn pull<N: Size>(
                     let dx = source[0usize] - x[k];
                     let dy = source[1usize] - y[k];
                     if comptime!(shape.metric == Metric::Free) {
+                        // rung: nbody on gpu: several bodies | mixed
                         let dz = source[2usize] - z[k];
                         let root = inverse_root(dx, dy, (dz * dz).abs() + softening);
                         let weight = (source[3usize] * root) * (root * root);
                         across[k] = fma(weight, dx, across[k]);
                         down[k] = fma(weight, dy, down[k]);
                         deep[k] = fma(weight, dz, deep[k]);
+                        // end
                     } else if comptime!(shape.metric == Metric::Plane) {
                         let root = inverse_root(dx, dy, softening);
                         let weight = source[3usize] * (root * root);

@@ -151,6 +151,7 @@ pub(super) fn reduce_blocks<N: Size>(
 
     let mut held = Array::<Vector<u32, N>>::new(comptime!((plan.items * plays) as usize));
     if row < rows && (block + 1) * comptime!(span * plan.rounds) <= whole {
+        // rung: reduce on gpu: blocks
         // As many rounds are on the way as a unit has registers for: each that is taken makes room for the next.
         #[unroll]
         for round in 0..comptime!(plan.items) {
@@ -163,6 +164,7 @@ pub(super) fn reduce_blocks<N: Size>(
                 load_round::<N>(from, &mut held, base, comptime!(round + plan.items), plan);
             }
         }
+        // end
     } else {
         let end = select(row < rows, vectors, 0u32);
         take_end::<N>(

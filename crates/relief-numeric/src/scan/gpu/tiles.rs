@@ -92,6 +92,7 @@ pub(super) fn scan_tiles<N: Size, M: Size>(
         let sum = scan_items::<N>(&held, &mut before, plan);
         let own = share_sums(&mut sums, sum, plan);
         if UNIT_POS < comptime!(plan.lanes) {
+            // rung: scan on gpu: production
             let total = all_sums(&sums, plan);
             if UNIT_POS == 0 {
                 tell::<u64>(state, tile, total, origin, comptime!(plan.look()));
@@ -105,6 +106,7 @@ pub(super) fn scan_tiles<N: Size, M: Size>(
                 origin,
                 comptime!(plan.look()),
             );
+            // end
             if UNIT_POS == 0 {
                 found[0usize] = prefix;
             }
@@ -195,6 +197,7 @@ pub(super) fn scan_shares<N: Size, M: Size>(
 ) {
     let mut sums = SharedMemory::<u32>::new(comptime!(plan.planes() as usize));
     let share = CUBE_POS as u32;
+    // rung: scan on gpu: reduce, then scan
     let mut sum = u32::new(0);
     let mut at = UNIT_POS;
     while at < min(share, shares) {
@@ -208,6 +211,7 @@ pub(super) fn scan_shares<N: Size, M: Size>(
         all_sums(&sums, plan),
         comptime!(plan.float),
     );
+    // end
     for k in 0..each {
         // What was shared has been read by all.
         sync_cube();

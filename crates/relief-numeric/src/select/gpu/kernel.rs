@@ -96,6 +96,7 @@ pub(super) fn compact<S: Int, N: Size>(
             lane,
             shape,
         );
+        // rung: select on gpu: production
         sync_cube();
 
         let mut prefix = u32::new(0);
@@ -119,6 +120,7 @@ pub(super) fn compact<S: Int, N: Size>(
         } else {
             prefix += prefixes[tile as usize];
         }
+        // end
 
         let per = comptime!(shape.per_out());
         flush::<S>(

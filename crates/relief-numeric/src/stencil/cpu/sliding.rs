@@ -220,6 +220,7 @@ impl<'s, F: Fold> Down<'s, F> {
                 fold_into(self.isa, PhantomData::<F>, row(window + k), self.beginning);
             }
         }
+        // rung: stencil on cpu: vectors
         let end = &self.ends[place * columns..(place + 1) * columns];
         match place {
             0 => out.copy_from_slice(end),
@@ -237,6 +238,7 @@ impl<'s, F: Fold> Down<'s, F> {
                 out,
             ),
         }
+        // end
     }
 }
 

@@ -103,6 +103,7 @@ pub(super) fn slide<N: Size>(
     for s in 0..steps {
         let step = s % comptime!(plan.strip.steps());
         let row = first + s * rows;
+        // rung: stencil on gpu: one pass
         let mut windows = Array::<f32>::new(comptime!(rows as usize));
         descend::<f32>(
             &mut descent,
@@ -116,6 +117,7 @@ pub(super) fn slide<N: Size>(
         for k in 0..comptime!(rows as usize) {
             shared[place + comptime!(k * plan.pitch() as usize)] = windows[k];
         }
+        // end
         sync_cube();
         across::<N>(&shared, &mut totals, out, step, row, left, &raster, inverse, plan);
         // Of two steps' rows, the next step writes the others, and the one after only after the next one's wait.

@@ -53,6 +53,7 @@ fn dilate(bits: &Array<u32>, dilated: &mut SharedMemory<u32>, bit_pitch: u32, #[
         // Neighbouring units take neighbouring groups of columns, so that their words lie in different banks.
         let column = first + (place % across) * comptime!(shape.columns) + place / across;
         let at = CUBE_POS_Y * bit_pitch + min(column, bit_pitch - 1u32);
+        // rung: distance on gpu: bits
         let above = bits[at as usize];
         let own = bits[(at + bit_pitch) as usize];
         let below = bits[(at + 2u32 * bit_pitch) as usize];
@@ -63,6 +64,7 @@ fn dilate(bits: &Array<u32>, dilated: &mut SharedMemory<u32>, bit_pitch: u32, #[
             let from_below = (own >> k) | (below << comptime!(32 - k));
             dilated[(place + comptime!(k * span)) as usize] = from_above | from_below;
         }
+        // end
         place += comptime!(shape.units);
     }
 }

@@ -123,6 +123,7 @@ fn one_by_one(
     best: &mut Array<u32>,
     #[comptime] stored: Stored,
 ) {
+    // rung: distance on gpu: rows
     let mut dy = u32::new(1);
     while dy <= radius {
         let square = dy * dy;
@@ -134,6 +135,7 @@ fn one_by_one(
             dy += 1u32;
         }
     }
+    // end
 }
 
 /// As [`one_by_one`] for the row `middle` of the `rows_there`, but whole blocks whose least g cannot win are skipped.

@@ -71,6 +71,7 @@ pub(super) fn nearby<B: Size>(
 ) -> Array<i32> {
     let mut best = from_own::<B>(near, own, comptime!(shape.radius));
     let mut d = u32::new(1);
+    // rung: distance on gpu: tiles
     while d <= comptime!(shape.reach) {
         let far = i32::cast_from(d) * 8i32;
         if greatest(&best) > (far - 7i32) * (far - 7i32) {
@@ -86,6 +87,7 @@ pub(super) fn nearby<B: Size>(
         }
         d += 1u32;
     }
+    // end
     best
 }
 

@@ -1,7 +1,7 @@
 //! Sums over neighbours: the definition, and its approximation by rows and columns.
 
 use cubecl::prelude::*;
-use relief_kernels::device::{Buffer, Operand, on_client};
+use relief_kernels::device::{Buffer, Operand, cover, launch};
 
 use super::super::Picture;
 use crate::array::{Kind, Layout};
@@ -130,45 +130,23 @@ fn sums(picture: &Picture, call: &OnGpu<'_>, plan: Plan, from: &Buffer, to: &Buf
         let reason = format!("{bytes} bytes of shared memory, more than a cube has");
         return Err(Failure::Unsupported(reason));
     }
-    gpu.launch(
-        "bilateral sums",
-        &plan,
-        &[Operand::write("the output", to)],
-        || {
-            on_client!(gpu, client => {
-                let words = |bits: u32| (picture.pitch() as u32 * bits).div_ceil(32);
-                let columns = words(plan.to_bits);
-                let greatest = match picture.kind {
-                    Kind::U8 => 255.0,
-                    Kind::U16 => 65_535.0,
-                    _ => 1.0,
-                };
-                let range = f64::from(picture.range()) / f64::from(picture.greatest()) * greatest;
-                // SAFETY: places of neighbours are brought into the picture, a tile holds those of all of its cube's pixels, and words stored are
-                // compared with the picture's size.
-                unsafe {
-                    sums_kernel::launch_unchecked(
-                        client,
-                        CubeCount::Static(
-                            columns.div_ceil(SIDE.0),
-                            (picture.height as u32).div_ceil(SIDE.1),
-                            1,
-                        ),
-                        CubeDim::new_2d(SIDE.0, SIDE.1),
-                        from.array(1),
-                        to.array(1),
-                        picture.width as u32,
-                        picture.height as u32,
-                        words(plan.from_bits),
-                        words(plan.to_bits),
-                        (-0.5 / f64::from(picture.sigma).powi(2)) as f32,
-                        (-0.5 / range.powi(2)) as f32,
-                        plan,
-                    );
-                }
-            })
-        },
-    )?;
+    let words = |bits: u32| (picture.pitch() as u32 * bits).div_ceil(32);
+    let columns = words(plan.to_bits);
+    let greatest = match picture.kind {
+        Kind::U8 => 255.0,
+        Kind::U16 => 65_535.0,
+        _ => 1.0,
+    };
+    let range = f64::from(picture.range()) / f64::from(picture.greatest()) * greatest;
+    // SAFETY: places of neighbours are brought into the picture, a tile holds those of all of its cube's pixels, and words stored are
+    // compared with the picture's size.
+    launch!(
+        gpu, "bilateral sums", &plan, &[Operand::write("the output", to)],
+        cover((columns, picture.height as u32), SIDE),
+        unsafe sums_kernel(
+            from.array(1), to.array(1), picture.width as u32, picture.height as u32, words(plan.from_bits),
+            words(plan.to_bits), (-0.5 / f64::from(picture.sigma).powi(2)) as f32,
+            (-0.5 / range.powi(2)) as f32, plan))?;
     Ok(())
 }
 
@@ -294,23 +272,31 @@ fn sums_kernel(
                             let square = dx * dx + dy * dy;
                             if square <= comptime!((plan.radius * plan.radius) as i32) {
                                 let value = if comptime!(plan.way.tiled) {
+                                    // rung: bilateral on gpu: tiled
                                     let column = UNIT_POS_X * comptime!(plan.per()) + s;
                                     let column = u32::cast_from(i32::cast_from(column) + across + dx);
                                     tile[(tile_row + column_of_tile(column, plan)) as usize]
+                                    // end
                                 } else {
                                     let column = inside(i32::cast_from(x) + dx, width);
                                     sample(from, column, row, from_pitch, plan.from_bits)
                                 };
                                 let difference = value - middle;
                                 let weight = if comptime!(plan.way.differences) {
+                                    // rung: bilateral on gpu: range table
                                     // A whole number below 2^23 as the lowest bits of a float of 2^23 and more.
                                     let place =
                                         u32::reinterpret(Abs::abs(difference) + 8_388_608.0f32) & 255u32;
                                     places[square as usize] * differences[place as usize]
+                                    // end
                                 } else if comptime!(plan.way.places) {
+                                    // rung: bilateral on gpu: tables
                                     places[square as usize] * Exp::exp(difference * difference * range)
+                                    // end
                                 } else {
+                                    // rung: bilateral on gpu: naive
                                     Exp::exp(f32::cast_from(square) * space + difference * difference * range)
+                                    // end
                                 };
                                 sum += weight * value;
                                 weights += weight;

@@ -15,7 +15,7 @@
 //! Coordinates take 15 bits, so that squares and their sums take 31.
 
 use cubecl::prelude::*;
-use relief_kernels::device::{Buffer, Operand, on_client};
+use relief_kernels::device::{Buffer, Operand, on_client, start};
 
 use super::super::Distance;
 use super::byte;
@@ -117,12 +117,14 @@ pub(super) fn run(problem: &Distance, call: &OnGpu<'_>) -> Outcome {
         )
     };
     let scratch = call.scratch;
+    // rung: distance on gpu: banding
     step("banding ends", &scratch[0], Step::Ends)?;
     step("banding carries", &scratch[1], Step::Carries)?;
     step("banding gaps", &scratch[2], Step::Gaps)?;
     step("banding stacks", &scratch[4], Step::Stacks)?;
     step("banding merge", &scratch[6], Step::Merge)?;
     step("banding colours", &call.outputs[0], Step::Colours)?;
+    // end
     Ok(())
 }
 
@@ -161,80 +163,21 @@ impl Steps<'_> {
         // SAFETY: padded columns and rows are whole tiles and bands, of which all memory was sized to hold as many; rows
         // and columns of mask and output are compared with the height and the width, and rows are padded to whole words; stacks
         // hold at most a band's columns, and what lies in a stack is below its end.
-        unsafe {
-            let of = |k: usize| scratch[k].array(1);
-            match step {
-                Step::Ends => ends::launch_unchecked::<R>(
-                    client,
-                    grid(columns / (LANES * TILES), down),
-                    line,
-                    mask.array(1),
-                    of(0),
-                    width,
-                    height,
-                    pitch,
-                    columns,
-                ),
-                Step::Carries => carries::launch_unchecked::<R>(
-                    client,
-                    grid(columns / (LANES * TILES), 1),
-                    line,
-                    of(0),
-                    of(1),
-                    columns,
-                    down,
-                ),
-                Step::Gaps => gaps::launch_unchecked::<R>(
-                    client,
-                    grid(columns / (LANES * TILES), down),
-                    tiles,
-                    mask.array(1),
-                    of(1),
-                    of(2),
-                    width,
-                    height,
-                    pitch,
-                    columns,
-                    rows,
-                ),
-                Step::Stacks => stacks::launch_unchecked::<R>(
-                    client,
-                    grid(down, bands.div_ceil(TILES)),
-                    tiles,
-                    of(2),
-                    of(3),
-                    of(4),
-                    rows,
-                    bands,
-                ),
-                Step::Merge => merge::launch_unchecked::<R>(
-                    client,
-                    grid(down, 1),
-                    CubeDim::new_1d(LANES),
-                    of(3),
-                    of(4),
-                    of(5),
-                    of(6),
-                    rows,
-                    bands,
-                ),
-                Step::Colours => colours::launch_unchecked::<R>(
-                    client,
-                    grid(down, bands.div_ceil(TILES)),
-                    tiles,
-                    of(3),
-                    of(4),
-                    of(6),
-                    profile.array(1),
-                    out.array(1),
-                    width,
-                    height,
-                    pitch,
-                    rows,
-                    bands,
-                    self.beyond,
-                ),
-            }
+        let of = |k: usize| scratch[k].array(1);
+        match step {
+            Step::Ends => start!(client, (grid(columns / (LANES * TILES), down), line), unsafe ends(
+                mask.array(1), of(0), width, height, pitch, columns)),
+            Step::Carries => start!(client, (grid(columns / (LANES * TILES), 1), line), unsafe carries(
+                of(0), of(1), columns, down)),
+            Step::Gaps => start!(client, (grid(columns / (LANES * TILES), down), tiles), unsafe gaps(
+                mask.array(1), of(1), of(2), width, height, pitch, columns, rows)),
+            Step::Stacks => start!(client, (grid(down, bands.div_ceil(TILES)), tiles), unsafe stacks(
+                of(2), of(3), of(4), rows, bands)),
+            Step::Merge => start!(client, (grid(down, 1), CubeDim::new_1d(LANES)), unsafe merge(
+                of(3), of(4), of(5), of(6), rows, bands)),
+            Step::Colours => start!(client, (grid(down, bands.div_ceil(TILES)), tiles), unsafe colours(
+                of(3), of(4), of(6), profile.array(1), out.array(1), width, height, pitch, rows, bands,
+                self.beyond)),
         }
     }
 }

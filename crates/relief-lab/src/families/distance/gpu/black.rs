@@ -1,7 +1,7 @@
 //! From every pixel: it looks outwards for the nearest white one, and stops where no row or column can be nearer.
 
 use cubecl::prelude::*;
-use relief_kernels::device::{Operand, cubes, on_client};
+use relief_kernels::device::{Operand, cubes, on_client, start};
 
 use super::super::Distance;
 use super::{PATIENCE, byte, is_white, row_words, words};
@@ -24,20 +24,9 @@ pub(super) fn run(problem: &Distance, call: &OnGpu<'_>) -> Outcome {
                 // SAFETY: words are compared with those of a row times the height, of which mask and output hold as many; pixels that are
                     // looked at are compared with the width, no more than a row's bytes, and the height; squares are at most R² + 1, the last
                     // place of the profile.
-                    unsafe {
-                        look_outwards::launch_unchecked(
-                            client,
-                            grid.clone(),
-                            CubeDim::new_1d(UNITS),
-                            mask.array(1),
-                            profile.array(1),
-                            out.array(1),
-                            problem.width as u32,
-                            problem.height as u32,
-                            row_words(problem),
-                            problem.squared() + 1,
-                        );
-                    }
+                    start!(client, (grid.clone(), CubeDim::new_1d(UNITS)), unsafe look_outwards(
+                        mask.array(1), profile.array(1), out.array(1), problem.width as u32,
+                        problem.height as u32, row_words(problem), problem.squared() + 1));
             });
         })?;
     Ok(())
@@ -68,6 +57,7 @@ fn look_outwards(
 /// The least square below `beyond` to a white pixel, else `beyond`.
 #[cube]
 fn nearest(mask: &Array<u32>, x: u32, y: u32, width: u32, height: u32, pitch: u32, beyond: u32) -> u32 {
+    // rung: distance on gpu: black
     let mut least = beyond;
     let mut dy = u32::new(0);
     while dy * dy < least {
@@ -86,4 +76,5 @@ fn nearest(mask: &Array<u32>, x: u32, y: u32, width: u32, height: u32, pitch: u3
         dy += 1u32;
     }
     least
+    // end
 }

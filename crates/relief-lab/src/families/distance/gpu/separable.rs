@@ -1,7 +1,7 @@
 //! Columns, then rows: the plain separable transform within a radius of at most 254.
 
 use cubecl::prelude::*;
-use relief_kernels::device::{Operand, cubes, on_client};
+use relief_kernels::device::{Operand, launch, line};
 
 use super::super::Distance;
 use super::{byte, row_words, sample, words};
@@ -15,53 +15,21 @@ pub(super) fn run(problem: &Distance, call: &OnGpu<'_>) -> Outcome {
         return Ok(());
     }
     let (gaps, out) = (&call.scratch[0], &call.outputs[0]);
-    let grid = cubes(call.gpu, words.div_ceil(UNITS));
-    call.gpu.launch(
-        "distance columns",
-        &0,
-        &[Operand::write("the output", gaps)],
-        || {
-            on_client!(call.gpu, client => {
-                let (mask, gaps) = (&call.inputs[0], gaps);
-                // SAFETY: rows are compared with the height, and units with the words, of which both buffers hold as many.
-                    unsafe {
-                        along_columns::launch_unchecked(
-                            client,
-                            grid.clone(),
-                            CubeDim::new_1d(UNITS),
-                            mask.array(1),
-                            gaps.array(1),
-                            row_words(problem),
-                            problem.height as u32,
-                            problem.radius,
-                        );
-                    }
-            });
-        },
-    )?;
-    call.gpu
-        .launch("distance rows", &0, &[Operand::write("the output", out)], || {
-            on_client!(call.gpu, client => {
-                let [gaps, profile, out] = [gaps, &call.inputs[1], out];
-                // SAFETY: units are compared with the words, of which both buffers hold as many; columns lie left of a unit's own, which is
-                    // one of a row's bytes, or are compared with the width, no more than these; squares are at most R² + 1, the last place of the
-                    // profile.
-                    unsafe {
-                        along_rows::launch_unchecked(
-                            client,
-                            grid.clone(),
-                            CubeDim::new_1d(UNITS),
-                            gaps.array(1),
-                            profile.array(1),
-                            out.array(1),
-                            problem.width as u32,
-                            problem.height as u32,
-                            row_words(problem),
-                            problem.squared() + 1,
-                        );
-                    }
-            });
-        })?;
+    let grid = line(call.gpu, words, UNITS);
+    let (mask, profile) = (&call.inputs[0], &call.inputs[1]);
+    // SAFETY: rows are compared with the height, and units with the words, of which both buffers hold as many.
+    launch!(
+        call.gpu, "distance columns", &0, &[Operand::write("the output", gaps)], grid.clone(),
+        unsafe along_columns(
+            mask.array(1), gaps.array(1), row_words(problem), problem.height as u32, problem.radius))?;
+    // SAFETY: units are compared with the words, of which both buffers hold as many; columns lie left of a unit's own, which is
+    // one of a row's bytes, or are compared with the width, no more than these; squares are at most R² + 1, the last place of the
+    // profile.
+    launch!(
+        call.gpu, "distance rows", &0, &[Operand::write("the output", out)], grid,
+        unsafe along_rows(
+            gaps.array(1), profile.array(1), out.array(1), problem.width as u32, problem.height as u32,
+            row_words(problem), problem.squared() + 1))?;
     Ok(())
 }
 
@@ -75,6 +43,7 @@ fn along_columns(mask: &Array<u32>, gaps: &mut Array<u32>, pitch: u32, height: u
         let mut found = u32::new(0);
         let mut result = (radius + 1u32) * 0x0101_0101u32;
         let mut dy = u32::new(0);
+        // rung: distance on gpu: separable
         while dy <= radius && found != !u32::new(0) {
             let mut white = u32::new(0);
             if dy <= y {
@@ -88,6 +57,7 @@ fn along_columns(mask: &Array<u32>, gaps: &mut Array<u32>, pitch: u32, height: u
             found |= white;
             dy += 1u32;
         }
+        // end
         gaps[place as usize] = result;
     }
 }
@@ -117,6 +87,7 @@ fn along_rows(
             let x = place % pitch * 4u32 + k;
             let mut least = beyond;
             let mut dx = u32::new(0);
+            // rung: distance on gpu: separable
             while dx * dx < least {
                 if dx <= x {
                     let gap = sample(gaps, row, x - dx);
@@ -128,6 +99,7 @@ fn along_rows(
                 }
                 dx += 1u32;
             }
+            // end
             word |= byte(profile, least) << (8u32 * k);
         }
         out[place as usize] = word;

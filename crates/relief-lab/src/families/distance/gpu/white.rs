@@ -2,7 +2,7 @@
 
 use cubecl::prelude::*;
 use relief_kernels::copy::gpu::fill;
-use relief_kernels::device::{Operand, cubes, on_client};
+use relief_kernels::device::{Operand, cubes, launch, on_client, start};
 
 use super::super::Distance;
 use super::{PATIENCE, byte, is_white, row_words, words};
@@ -37,46 +37,18 @@ pub(super) fn run(problem: &Distance, call: &OnGpu<'_>, way: Way) -> Outcome {
         let (mask, least) = (&call.inputs[0], least);
         // SAFETY: places are compared with the pitch times the height, of which mask and minima hold as many; pixels that are
             // looked at or lowered beside are compared with the width, no more than the pitch, and the height.
-            unsafe {
-                lower::launch_unchecked(
-                    client,
-                    grid,
-                    CubeDim::new_1d(UNITS),
-                    mask.array(1),
-                    least.array(1),
-                    problem.width as u32,
-                    problem.height as u32,
-                    row_words(problem),
-                    problem.radius,
-                    way,
-                );
-            }
+            start!(client, (grid, CubeDim::new_1d(UNITS)), unsafe lower(
+                mask.array(1), least.array(1), problem.width as u32, problem.height as u32,
+                row_words(problem), problem.radius, way));
     });
     let grid = cubes(call.gpu, words.div_ceil(UNITS));
-    call.gpu.launch(
-        "distance look-up",
-        &0,
-        &[Operand::write("the output", out)],
-        || {
-            on_client!(call.gpu, client => {
-                let [least, profile, out] = [least, &call.inputs[1], out];
-                // SAFETY: words are compared with their number, of which the output holds as many and the minima four times as many;
-                    // minima are at most `beyond`, the last place of the profile.
-                    unsafe {
-                        look_up::launch_unchecked(
-                            client,
-                            grid.clone(),
-                            CubeDim::new_1d(UNITS),
-                            least.array(1),
-                            profile.array(1),
-                            out.array(1),
-                            words,
-                            beyond,
-                        );
-                    }
-            });
-        },
-    )?;
+    let [least, profile, out] = [least, &call.inputs[1], out];
+    // SAFETY: words are compared with their number, of which the output holds as many and the minima four times as many;
+    // minima are at most `beyond`, the last place of the profile.
+    launch!(
+        call.gpu, "distance look-up", &0, &[Operand::write("the output", out)],
+        (grid, CubeDim::new_1d(UNITS)),
+        unsafe look_up(least.array(1), profile.array(1), out.array(1), words, beyond))?;
     Ok(())
 }
 
@@ -103,6 +75,7 @@ fn lower(
             if white {
                 // What lies between rows is no pixel. Only white places are divided by the pitch.
                 if place % pitch < width {
+                    // rung: distance on gpu: white, spread
                     let mut at = UNIT_POS;
                     while at < side * side {
                         // Left of or above the raster coordinates wrap to large ones.
@@ -113,6 +86,7 @@ fn lower(
                         }
                         at += UNITS;
                     }
+                    // end
                 }
             }
         }
@@ -155,18 +129,23 @@ fn lower_square(
         let before = is_white(mask, x - 1u32, y, width, height, row_words);
         let after = is_white(mask, x + 1u32, y, width, height, row_words);
         if comptime!(matches!(way, Way::Halves)) {
+            // rung: distance on gpu: white, halves
             // What lies beyond a white neighbour is nearer to it.
             up = select(above, 0u32, up);
             down = select(below, 0u32, down);
             left = select(before, 0u32, left);
             right = select(after, 0u32, right);
+            // end
         } else if above && below && before && after {
+            // rung: distance on gpu: white, neighbours
             // But for the pixel itself, which is lowered here.
             least[place as usize].fetch_min(0u32);
             any = false;
+            // end
         }
     }
     if any {
+        // rung: distance on gpu: white
         let mut row = y - up;
         while row <= y + down {
             let mut column = x - left;
@@ -176,6 +155,7 @@ fn lower_square(
             }
             row += 1u32;
         }
+        // end
     }
 }
 
@@ -197,9 +177,11 @@ fn lower_one(
     if squared <= radius * radius {
         let at = (y * pitch + x) as usize;
         let mut lower = true;
+        // rung: distance on gpu: white, check
         if comptime!(!matches!(way, Way::Plain | Way::Spread)) {
             lower = least[at].load() > squared;
         }
+        // end
         if lower {
             least[at].fetch_min(squared);
         }

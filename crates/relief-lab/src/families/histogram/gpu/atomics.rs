@@ -2,7 +2,7 @@
 #![allow(unsafe_code)]
 
 use cubecl::prelude::*;
-use relief_kernels::device::{Operand, cubes, on_client};
+use relief_kernels::device::{Operand, cubes, on_client, start};
 
 use super::super::Histogram;
 use crate::family::{Failure, OnGpu, Outcome};
@@ -89,25 +89,11 @@ pub(super) fn count(problem: &Histogram, call: &OnGpu<'_>, place: Place, width: 
                 let counts = 2_u32 << shape.bits;
                 // SAFETY: the result has two words for each value, which the first kernel compares its places with; vectors are compared with
                 // how many hold `len` samples.
-                unsafe {
-                    clear::launch_unchecked(
-                        client,
-                        CubeCount::Static(counts.div_ceil(UNITS), 1, 1),
-                        CubeDim::new_1d(UNITS),
-                        out.array(1),
-                        counts,
-                    );
-                    add_up::launch_unchecked(
-                        client,
-                        grid.clone(),
-                        CubeDim::new_1d(UNITS),
-                        shape.width as usize,
-                        from.array(shape.width as usize),
-                        out.array(1),
-                        len,
-                        shape,
-                    );
-                }
+                start!(
+                    client, (CubeCount::Static(counts.div_ceil(UNITS), 1, 1), CubeDim::new_1d(UNITS)),
+                    unsafe clear(out.array(1), counts));
+                start!(client, (grid.clone(), CubeDim::new_1d(UNITS)), unsafe add_up(
+                    shape.width as usize, from.array(shape.width as usize), out.array(1), len, shape));
             })
         },
     )?;
@@ -130,6 +116,7 @@ fn add_up<N: Size>(
 ) {
     let samples = comptime!(shape.samples());
     let counters = SharedMemory::<Atomic<u32>>::new(comptime!(shape.counters() as usize));
+    // rung: histogram on gpu: shared atomics | shared atomics quad
     if comptime!(shape.place != Place::Memory) {
         let mut place = UNIT_POS;
         while place < comptime!(shape.counters()) {
@@ -138,10 +125,13 @@ fn add_up<N: Size>(
         }
         sync_cube();
     }
+    // end
     let mut table = u32::new(0);
+    // rung: histogram on gpu: private per plane
     if comptime!(shape.place == Place::Plane) {
         table = (UNIT_POS / comptime!(shape.lanes)) << comptime!(shape.bits);
     }
+    // end
 
     // The same for all units of a cube, so that planes stay whole.
     let mut first = CUBE_POS as u32 * UNITS;
@@ -189,6 +179,7 @@ fn count_vector<N: Size>(
         let sample = (word >> comptime!(e * bits % 32)) & comptime!((1u32 << bits) - 1);
         if comptime!(whole) {
             if comptime!(shape.place == Place::Cube { together: true }) {
+                // rung: histogram on gpu: aggregated by plane
                 if plane_all(sample == plane_broadcast(sample, 0u32)) {
                     if UNIT_POS % comptime!(shape.lanes) == 0 {
                         counters[sample as usize].fetch_add(comptime!(shape.lanes));
@@ -196,6 +187,7 @@ fn count_vector<N: Size>(
                 } else {
                     counters[sample as usize].fetch_add(1u32);
                 }
+                // end
             } else {
                 add(sample, counters, out, table, shape);
             }
@@ -216,7 +208,9 @@ fn add(
     #[comptime] shape: Shape,
 ) {
     if comptime!(shape.place == Place::Memory) {
+        // rung: histogram on gpu: global atomics | global atomics quad
         out[(sample * 2u32) as usize].fetch_add(1u32);
+        // end
     } else {
         counters[(table + sample) as usize].fetch_add(1u32);
     }

@@ -1,7 +1,7 @@
 //! One cell, folded by a kernel and repeated.
 
 use cubecl::prelude::*;
-use relief_kernels::device::{Buffer, Operand, cubes, on_client};
+use relief_kernels::device::{Buffer, Operand, cubes, on_client, start};
 use relief_kernels::policy::Tuning;
 
 use super::super::{Copies, Ladders, Mean};
@@ -119,22 +119,9 @@ fn launch_cell<R: Runtime>(
     bits: u32,
 ) {
     // SAFETY: words are compared with their number, of which the buffer of the cell holds as many.
-    unsafe {
-        fold_cell::launch_unchecked::<R>(
-            client,
-            grid,
-            CubeDim::new_1d(UNITS),
-            pattern.array(1),
-            cell.array(1),
-            numbers.iter().copied().collect(),
-            inverse,
-            stored.a,
-            stored.c,
-            stored.row,
-            words,
-            bits,
-        );
-    }
+    start!(client, (grid, CubeDim::new_1d(UNITS)), unsafe fold_cell(
+        pattern.array(1), cell.array(1), numbers.iter().copied().collect(), inverse, stored.a, stored.c,
+        stored.row, words, bits));
 }
 
 #[cube(launch_unchecked)]
@@ -180,27 +167,10 @@ fn launch_repeat<R: Runtime>(
     let dim = CubeDim::new_1d(tuning.units);
     // SAFETY: columns are compared with the vectors from one row to the next and rows with the raster's, and the output holds
     // as many vectors; columns of the cell are remainders by a and rows by c, so that every place lies in what was stored.
-    unsafe {
-        let Stored { a, b, c, row } = stored;
-        repeat_cell::launch_unchecked::<R>(
-            client,
-            grid,
-            dim,
-            width,
-            cell.array(width),
-            cell.array(1),
-            out.array(width),
-            a,
-            b,
-            c,
-            row,
-            columns,
-            height,
-            bits,
-            tuning.items,
-            tuning.vector,
-        );
-    }
+    let Stored { a, b, c, row } = stored;
+    start!(client, (grid, dim), unsafe repeat_cell(
+        width, cell.array(width), cell.array(1), out.array(width), a, b, c, row, columns, height, bits,
+        tuning.items, tuning.vector));
 }
 
 #[cube(launch_unchecked)]
@@ -230,9 +200,12 @@ fn repeat_cell<N: Size>(
             if y < height {
                 let place = y * columns + column;
                 if comptime!(vector == 4) {
+                    // rung: lattice on gpu: cell vectors
                     let shift = x % samples;
                     out[place as usize] = cell[((shift * c + line) * row + x / samples) as usize];
+                    // end
                 } else {
+                    // rung: lattice on gpu: cell words
                     let mut word = u32::new(0);
                     let mut from = x;
                     #[unroll]
@@ -246,6 +219,7 @@ fn repeat_cell<N: Size>(
                         }
                     }
                     out[place as usize] = Vector::<u32, N>::new(word);
+                    // end
                 }
                 y += 1u32;
                 line += 1u32;

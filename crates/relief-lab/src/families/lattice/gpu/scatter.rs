@@ -3,7 +3,7 @@
 use cubecl::ir::{ElemType, FloatKind, StorageType, Type};
 use cubecl::prelude::*;
 use relief_kernels::copy::gpu::fill;
-use relief_kernels::device::{Buffer, Operand, cubes, on_client};
+use relief_kernels::device::{Buffer, Operand, cubes, launch, on_client, start};
 
 use super::super::Copies;
 use super::target::{as_float, mean, sample};
@@ -92,30 +92,13 @@ pub(super) fn added(copies: &Copies, call: &OnGpu<'_>, bits: u32) -> Outcome {
     fill(call.gpu, sums, sums.words(), 0)?;
     scatter(copies, call, sums, bits, Dealt::Cubes, write)?;
     let grid = cubes(call.gpu, (words as u32).div_ceil(UNITS));
-    call.gpu.launch(
-        "lattice divide",
-        &bits,
-        &[Operand::write("the output", out)],
-        || {
-            on_client!(call.gpu, client => {
-                let words = words as u32;
-                // SAFETY: words are compared with their number, those between rows among them, of which the output holds as many; of sums
-                    // there is one for each sample of these words, and for floats as many counts after half of the words.
-                    unsafe {
-                        divide::launch_unchecked(
-                            client,
-                            grid.clone(),
-                            CubeDim::new_1d(UNITS),
-                            sums.array(1),
-                            out.array(1),
-                            words,
-                            (sums.words() / 2) as u32,
-                            bits,
-                        );
-                    }
-            })
-        },
-    )?;
+    let words = words as u32;
+    // SAFETY: words are compared with their number, those between rows among them, of which the output holds as many; of sums
+    // there is one for each sample of these words, and for floats as many counts after half of the words.
+    launch!(
+        call.gpu, "lattice divide", &bits, &[Operand::write("the output", out)],
+        (grid, CubeDim::new_1d(UNITS)),
+        unsafe divide(sums.array(1), out.array(1), words, (sums.words() / 2) as u32, bits))?;
     Ok(())
 }
 
@@ -161,55 +144,21 @@ fn launch_copies<R: Runtime>(
     // SAFETY: copies are compared with their number, samples with the pattern's, pixels with the raster's sides; `to` holds a
     // word for each pixel and for what lies between rows, twice as many for floats that are counted. Stores that race store
     // the same word.
-    unsafe {
-        let pattern = pattern.array(1);
-        let numbers = numbers.iter().copied().collect();
-        let dim = CubeDim::new_1d(UNITS);
-        let words = || to.array(1);
-        match write {
-            Write::Store => {
-                stores::launch_unchecked::<R>(
-                    client,
-                    grid,
-                    dim,
-                    pattern,
-                    words(),
-                    numbers,
-                    across,
-                    count,
-                    dealt,
-                );
-            }
-            Write::AddFloat => {
-                let half = to.words() / 2;
-                sums::launch_unchecked::<R>(
-                    client,
-                    grid,
-                    dim,
-                    pattern,
-                    words(),
-                    words(),
-                    numbers,
-                    across,
-                    count,
-                    half as u32,
-                    dealt,
-                );
-            }
-            _ => atomics::launch_unchecked::<R>(
-                client,
-                grid,
-                dim,
-                pattern,
-                words(),
-                numbers,
-                across,
-                count,
-                bits,
-                dealt,
-                write,
-            ),
+    let pattern = pattern.array(1);
+    let numbers = numbers.iter().copied().collect();
+    let dim = CubeDim::new_1d(UNITS);
+    let words = || to.array(1);
+    match write {
+        Write::Store => {
+            start!(client, (grid, dim), unsafe stores(pattern, words(), numbers, across, count, dealt));
         }
+        Write::AddFloat => {
+            let half = to.words() / 2;
+            start!(client, (grid, dim), unsafe sums(
+                pattern, words(), words(), numbers, across, count, half as u32, dealt));
+        }
+        _ => start!(client, (grid, dim), unsafe atomics(
+            pattern, words(), numbers, across, count, bits, dealt, write)),
     }
 }
 
@@ -262,6 +211,7 @@ fn stores(
     let samples = u32::cast_from(*numbers.index(6usize) * *numbers.index(7usize));
     let mut at = first;
     if copy < count {
+        // rung: lattice/stores on gpu: cubes store | units store
         while at < samples {
             let word = word_of(numbers, copy, across, at);
             if word != 0xffff_ffffu32 {
@@ -269,6 +219,7 @@ fn stores(
             }
             at += step;
         }
+        // end
     }
 }
 
@@ -292,11 +243,17 @@ fn atomics(
             if word != 0xffff_ffffu32 {
                 let sample = sample(pattern, at, bits);
                 if comptime!(matches!(write, Write::Exchange)) {
+                    // rung: lattice/stores on gpu: cubes exchange | units exchange
                     to[word as usize].swap(sample);
+                    // end
                 } else if comptime!(matches!(write, Write::Greatest)) {
+                    // rung: lattice/stores on gpu: cubes greatest | units greatest
                     to[word as usize].fetch_max(sample);
+                    // end
                 } else if sample != 0u32 {
+                    // rung: lattice on gpu: atomic
                     to[word as usize].fetch_add(sample | 0x0100_0000u32);
+                    // end
                 }
             }
             at += step;

@@ -1,7 +1,7 @@
 //! Over the target: each pixel finds the copies that cover it.
 
 use cubecl::prelude::*;
-use relief_kernels::device::{Buffer, Operand, cubes, on_client};
+use relief_kernels::device::{Buffer, Operand, cubes, on_client, start};
 
 use super::super::stores::Agreeing;
 use super::super::{Copies, Ladders, Mean};
@@ -94,21 +94,9 @@ fn launch<R: Runtime>(
 ) {
     // SAFETY: words are compared with their number, those between rows among them, of which the output holds as many; places
     // in the pattern are compared with its sides.
-    unsafe {
-        over_target::launch_unchecked::<R>(
-            client,
-            grid,
-            CubeDim::new_1d(UNITS),
-            pattern.array(1),
-            out.array(1),
-            numbers.iter().copied().collect(),
-            inverse,
-            pitch,
-            words,
-            bits,
-            any,
-        );
-    }
+    start!(client, (grid, CubeDim::new_1d(UNITS)), unsafe over_target(
+        pattern.array(1), out.array(1), numbers.iter().copied().collect(), inverse, pitch, words, bits,
+        any));
 }
 
 #[cube(launch_unchecked)]
@@ -161,6 +149,7 @@ pub(super) fn blended(
     let mut result = u32::new(0);
     let mut sum = f32::new(0.0);
     let mut count = u32::new(0);
+    // rung: lattice on gpu: target
     let mut b = *numbers.index(10usize);
     while b <= *numbers.index(11usize) {
         let mut a = *numbers.index(8usize);
@@ -182,6 +171,7 @@ pub(super) fn blended(
         }
         b += 1i32;
     }
+    // end
     if comptime!(!any) {
         result = mean(sum, count, bits);
     }

@@ -3,7 +3,7 @@
 #![allow(unsafe_code)]
 
 use cubecl::prelude::*;
-use relief_kernels::device::{Buffer, Gpu, Operand, cubes, on_client};
+use relief_kernels::device::{Buffer, Gpu, Operand, cubes, launch, on_client, start};
 use relief_numeric::element::Element;
 use relief_numeric::scan::Kind;
 use relief_numeric::scan::gpu::{scan, scratch_words};
@@ -79,12 +79,15 @@ pub(super) fn compact(
     let number = u64::from(owners.count(words));
     let (kind, element) = (Kind::Exclusive, Element::U32);
     scan(gpu, kind, element, number, counts, places, scanned)?;
-    gpu.launch(
-        "select move",
-        &launch.shape,
-        &[Operand::write("the output", count)],
-        || on_client!(gpu, client => launch.move_words(client, counts, places, out, count)),
-    )?;
+    let width = launch.shape.width as usize;
+    // SAFETY: as above; a word is written after those that are kept before it, so none past their number.
+    launch!(
+        gpu, "select move", &launch.shape, &[Operand::write("the output", count)],
+        (launch.grid, CubeDim::new_1d(UNITS)),
+        unsafe move_owned(
+            width, launch.from.array(width), counts.array(1), places.array(1), out.array(1), count.array(1),
+            launch.words, launch.shape.owners.each(launch.words, launch.shape.lanes),
+            launch.shape.owners.count(launch.words), launch.shape))?;
     Ok(())
 }
 
@@ -129,49 +132,10 @@ impl<'a> Launch<'a> {
     fn count<R: Runtime>(&self, client: &ComputeClient<R>, counts: &Buffer) {
         let width = self.shape.width as usize;
         // SAFETY: words are compared with their number and owners with theirs, which the buffers hold.
-        unsafe {
-            count_owned::launch_unchecked::<R>(
-                client,
-                self.grid.clone(),
-                CubeDim::new_1d(UNITS),
-                width,
-                self.from.array(width),
-                counts.array(1),
-                self.words,
-                self.shape.owners.each(self.words, self.shape.lanes),
-                self.shape.owners.count(self.words),
-                self.shape,
-            );
-        }
-    }
-
-    fn move_words<R: Runtime>(
-        &self,
-        client: &ComputeClient<R>,
-        counts: &Buffer,
-        places: &Buffer,
-        out: &Buffer,
-        count: &Buffer,
-    ) {
-        let width = self.shape.width as usize;
-        // SAFETY: as above; a word is written after those that are kept before it, so none past their number.
-        unsafe {
-            move_owned::launch_unchecked::<R>(
-                client,
-                self.grid.clone(),
-                CubeDim::new_1d(UNITS),
-                width,
-                self.from.array(width),
-                counts.array(1),
-                places.array(1),
-                out.array(1),
-                count.array(1),
-                self.words,
-                self.shape.owners.each(self.words, self.shape.lanes),
-                self.shape.owners.count(self.words),
-                self.shape,
-            );
-        }
+        start!(client, (self.grid.clone(), CubeDim::new_1d(UNITS)), unsafe count_owned(
+            width, self.from.array(width), counts.array(1), self.words,
+            self.shape.owners.each(self.words, self.shape.lanes), self.shape.owners.count(self.words),
+            self.shape));
     }
 }
 

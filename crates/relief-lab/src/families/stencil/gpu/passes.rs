@@ -1,7 +1,7 @@
 //! Columns, then rows: two kernels, and a picture of f32 between them.
 
 use cubecl::prelude::*;
-use relief_kernels::device::{Operand, on_client};
+use relief_kernels::device::{Operand, on_client, start};
 use relief_numeric::stencil::gpu::Samples;
 
 use super::pixels::{nearest, pixel, word};
@@ -88,40 +88,14 @@ fn pass_on<W: Numeric, R: Runtime>(
     );
     // SAFETY: pixels and words are compared with those of the results, what is between has `columns` pixels a row, and the
     // nearest pixels are inside; there are 2 · radius + 1 weights.
-    unsafe {
-        if shape.down {
-            columns_pass::launch_unchecked::<W, R>(
-                client,
-                grid,
-                CubeDim::new_2d(CUBE.0, CUBE.1),
-                picture.array(1),
-                weights.array(1),
-                between.array(1),
-                width,
-                height,
-                problem.row_words(),
-                columns,
-                radius,
-                shape,
-            );
-        } else {
-            rows_pass::launch_unchecked::<W, R>(
-                client,
-                grid,
-                CubeDim::new_2d(CUBE.0, CUBE.1),
-                between.array(1),
-                weights.array(1),
-                out.array(1),
-                width,
-                height,
-                problem.row_words(),
-                columns,
-                radius,
-                half,
-                inverse,
-                shape,
-            );
-        }
+    if shape.down {
+        start!(client, (grid, CubeDim::new_2d(CUBE.0, CUBE.1)), unsafe columns_pass<W, _>(
+            picture.array(1), weights.array(1), between.array(1), width, height, problem.row_words(),
+            columns, radius, shape));
+    } else {
+        start!(client, (grid, CubeDim::new_2d(CUBE.0, CUBE.1)), unsafe rows_pass<W, _>(
+            between.array(1), weights.array(1), out.array(1), width, height, problem.row_words(), columns,
+            radius, half, inverse, shape));
     }
 }
 
@@ -165,6 +139,7 @@ fn columns_pass<W: Numeric>(
     if x < columns && first < height {
         let column = nearest(x as i32, width);
         let mut value = f32::new(0.0);
+        // rung: stencil on gpu: separable
         for d in 0..(2u32 * radius + 1u32) {
             let row = nearest((first + d) as i32 - radius as i32, height);
             let sample = pixel::<W>(source, column, row, pitch, samples);
@@ -177,7 +152,9 @@ fn columns_pass<W: Numeric>(
             );
         }
         between[(first * columns + x) as usize] = value;
+        // end
         if comptime!(shape.running) {
+            // rung: stencil on gpu: running sum
             for y in (first + 1u32)..min(first + count, height) {
                 let enters = nearest((y + radius) as i32, height);
                 let leaves = nearest(y as i32 - radius as i32 - 1i32, height);
@@ -185,6 +162,7 @@ fn columns_pass<W: Numeric>(
                     - pixel::<W>(source, column, leaves, pitch, samples);
                 between[(y * columns + x) as usize] = value;
             }
+            // end
         }
     }
 }

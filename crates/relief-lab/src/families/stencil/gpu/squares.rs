@@ -1,7 +1,7 @@
 //! Whole squares: from memory, or from tiles in shared memory.
 
 use cubecl::prelude::*;
-use relief_kernels::device::{Operand, on_client};
+use relief_kernels::device::{Operand, on_client, start};
 use relief_numeric::stencil::gpu::Samples;
 
 use super::pixels::{nearest, pixel, word};
@@ -71,23 +71,9 @@ fn squares_on<W: Numeric, R: Runtime>(
     let (half, inverse) = problem.rounding();
     // SAFETY: words and rows are compared with those of the result; pixels are the nearest inside of the picture; there are as
     // many weights as pixels of a square.
-    unsafe {
-        squares::launch_unchecked::<W, R>(
-            client,
-            grid,
-            CubeDim::new_2d(CUBE.0, CUBE.1),
-            picture.array(1),
-            weights.array(1),
-            out.array(1),
-            problem.width as u32,
-            problem.height as u32,
-            problem.row_words(),
-            problem.radius() as u32,
-            half,
-            inverse,
-            shape,
-        );
-    }
+    start!(client, (grid, CubeDim::new_2d(CUBE.0, CUBE.1)), unsafe squares<W, _>(
+        picture.array(1), weights.array(1), out.array(1), problem.width as u32, problem.height as u32,
+        problem.row_words(), problem.radius() as u32, half, inverse, shape));
 }
 
 #[cube(launch_unchecked)]
@@ -187,9 +173,11 @@ fn around<W: Numeric>(
     match shape.place {
         Place::Tile(t) => tile[((y0 + dy) * comptime!(t.width) + x0 + dx) as usize],
         Place::Anywhere => {
+            // rung: stencil on gpu: naive
             let column = nearest((x + dx) as i32 - radius as i32, width);
             let row = nearest((y + dy) as i32 - radius as i32, height);
             pixel::<W>(source, column, row, pitch, comptime!(shape.samples))
+            // end
         }
     }
 }
@@ -296,24 +284,9 @@ fn tiles_on<W: Numeric, R: Runtime>(
     let (source, weights, out) = (&call.inputs[0], &call.inputs[1], &call.outputs[0]);
     let (half, inverse) = problem.rounding();
     // SAFETY: as in `squares_on`.
-    unsafe {
-        tiles::launch_unchecked::<W, R>(
-            client,
-            grid,
-            CubeDim::new_2d(CUBE.0, CUBE.1),
-            source.array(1),
-            weights.array(1),
-            out.array(1),
-            problem.width as u32,
-            problem.height as u32,
-            problem.row_words(),
-            half,
-            inverse,
-            problem.radius() as u32,
-            problem.radius() as u32,
-            shape,
-        );
-    }
+    start!(client, (grid, CubeDim::new_2d(CUBE.0, CUBE.1)), unsafe tiles<W, _>(
+        source.array(1), weights.array(1), out.array(1), problem.width as u32, problem.height as u32,
+        problem.row_words(), half, inverse, problem.radius() as u32, problem.radius() as u32, shape));
 }
 
 /// `reach` is the radius once more: loops of a length that compilers know are unrolled, for minutes.
@@ -337,6 +310,7 @@ fn tiles<W: Numeric>(
     let (across, down) = comptime!((CUBE.0 * per_word + 2 * radius, TILE_ROWS + 2 * radius));
     let mut tile = SharedMemory::<f32>::new(comptime!((across * down) as usize));
     let (left, top) = (CUBE_POS_X * comptime!(CUBE.0), CUBE_POS_Y * TILE_ROWS);
+    // rung: stencil on gpu: tiled
     let mut row = UNIT_POS_Y;
     while row < down {
         let mut column = UNIT_POS_X;
@@ -352,6 +326,7 @@ fn tiles<W: Numeric>(
         row += comptime!(CUBE.1);
     }
     sync_cube();
+    // end
     #[unroll]
     for k in 0..comptime!(TILE_ROWS / CUBE.1) {
         let y = UNIT_POS_Y + comptime!(k * CUBE.1);

@@ -1,7 +1,7 @@
-//! What the host keeps an index of, sorted once for all equal ones, that the plan counts with the design: outlines and triangles.
+//! What the host computes from its place alone, and devices get from there: outlines and triangles, of which it keeps an index, sorted once for all
+//! equal ones, that the plan counts with the design; and textures.
 //!
-//! Devices get the samples from the CPU, which sees to it that tiles which the index knows to be one sample cost nothing; a device would
-//! compute them all.
+//! Tiles that an index knows to be one sample cost nothing; a device would compute them all.
 
 use std::fmt::Debug;
 use std::hash::{Hash, Hasher};
@@ -14,17 +14,17 @@ use crate::Error;
 use crate::node::device::Lowering;
 use crate::node::{Bounds, Filled, Inputs, Known, Link, Node, Periodic, Request, Resources, Summary, Tile};
 
-/// An index, where it lies in the node, and how it is computed.
-pub(crate) trait Indexed: Clone + Debug + Sized {
+/// What is computed, and how.
+pub(crate) trait Hosted: Clone + Debug + Sized {
     /// What the design has of it.
     type Design;
     /// What equal ones have in common: they compute the same samples.
     type Key: Eq + Hash;
 
-    /// The time of a sample that is not one of a uniform tile, in units of [`Node::cost`].
-    const COST: u64;
+    /// As [`Node::is_tall`].
+    const IS_TALL: bool;
 
-    /// Looks it up, or sorts it.
+    /// Looks an index up, or sorts it.
     ///
     /// # Errors
     /// Where it is too large.
@@ -32,16 +32,21 @@ pub(crate) trait Indexed: Clone + Debug + Sized {
 
     fn key(&self) -> Self::Key;
 
-    /// The least and the greatest sample of a rectangle that it tells in a moment.
-    fn within<S: Sample>(&self, rect: Rect) -> (u16, u16);
+    /// The time of a sample that is not one of a uniform tile, in units of [`Node::cost`].
+    fn cost(&self) -> u64;
 
-    /// Where it repeats.
-    fn period(&self) -> Option<Periodic> {
+    /// The least and the greatest sample of a rectangle that it tells in a moment.
+    fn within<S: Sample>(&self, _rect: Rect) -> (u16, u16) {
+        (0, S::MAX.to_u16())
+    }
+
+    /// Where it repeats; the node is `own`.
+    fn period(&self, _own: Rect) -> Option<Periodic> {
         None
     }
 
-    /// The words that [`compute`](Self::compute) takes.
-    fn scratch_words<S: Sample>(&self) -> usize {
+    /// The words that [`compute`](Self::compute) takes for rows of so many samples.
+    fn scratch_words<S: Sample>(&self, _width: u64) -> u64 {
         0
     }
 
@@ -49,28 +54,28 @@ pub(crate) trait Indexed: Clone + Debug + Sized {
     fn compute<S: Sample>(&self, at: (i64, i64), out: ViewMut<'_, S>, scratch: &mut [u64]) -> Option<S>;
 }
 
-/// A node of an index.
+/// Its node.
 #[derive(Clone, Debug)]
 pub(crate) struct Held<I> {
     of: I,
     depth: Depth,
 }
 
-impl<I: Indexed> PartialEq for Held<I> {
+impl<I: Hosted> PartialEq for Held<I> {
     fn eq(&self, other: &Self) -> bool {
         self.of.key() == other.of.key()
     }
 }
 
-impl<I: Indexed> Eq for Held<I> {}
+impl<I: Hosted> Eq for Held<I> {}
 
-impl<I: Indexed> Hash for Held<I> {
+impl<I: Hosted> Hash for Held<I> {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.of.key().hash(state);
     }
 }
 
-impl<I: Indexed> Held<I> {
+impl<I: Hosted> Held<I> {
     fn within(&self, rect: Rect) -> Bounds {
         let (least, greatest) = match self.depth {
             Depth::Eight => self.of.within::<u8>(rect),
@@ -80,7 +85,7 @@ impl<I: Indexed> Held<I> {
     }
 }
 
-impl<I: Indexed> Node for Held<I> {
+impl<I: Hosted> Node for Held<I> {
     fn bounds(&self, _: &dyn Known, _: &[Link], rect: Rect) -> Bounds {
         self.within(rect)
     }
@@ -91,25 +96,24 @@ impl<I: Indexed> Node for Held<I> {
     }
 
     fn period(&self, own: Rect, _: &[Link], _: &[Option<Periodic>]) -> Option<Periodic> {
-        let Periodic { period, valid } = self.of.period()?;
+        let Periodic { period, valid } = self.of.period(own)?;
         let valid = valid.intersection(&own);
         (!valid.is_empty()).then_some(Periodic { period, valid })
     }
 
-    fn scratch(&self, _: &[Link], _: &Request, bytes: u64) -> u64 {
-        let words = match bytes {
-            1 => self.of.scratch_words::<u8>(),
-            _ => self.of.scratch_words::<u16>(),
-        };
-        words as u64
+    fn scratch(&self, _: &[Link], request: &Request, bytes: u64) -> u64 {
+        match bytes {
+            1 => self.of.scratch_words::<u8>(request.width),
+            _ => self.of.scratch_words::<u16>(request.width),
+        }
     }
 
     fn cost(&self) -> u64 {
-        I::COST
+        self.of.cost()
     }
 
     fn is_tall(&self) -> bool {
-        true
+        I::IS_TALL
     }
 
     #[cfg(feature = "gpu")]
@@ -118,7 +122,7 @@ impl<I: Indexed> Node for Held<I> {
     }
 }
 
-impl<I: Indexed> Tile for Held<I> {
+impl<I: Hosted> Tile for Held<I> {
     type Design = I::Design;
 
     fn new(design: &I::Design, node: &tree::Node, resources: &mut dyn Resources) -> Result<Self, Error> {
