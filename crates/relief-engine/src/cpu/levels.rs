@@ -1,5 +1,7 @@
 //! Figures of blocks: from what is known, and where that does not do from samples.
 
+use std::sync::atomic::{self, AtomicUsize};
+
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use relief_raster::{Rect, Sample, View, ViewMut};
 
@@ -8,7 +10,7 @@ use super::{Cpu, zeroed};
 use crate::Error;
 use crate::cancel::Cancel;
 use crate::error::caught;
-use crate::levels::{CHUNK, Exactness, LEAF, PIECE, SMALL, Statistic, direct, refine};
+use crate::levels::{CHUNK, Exactness, LEAF, PIECE, Refining, SMALL, STRETCH, Statistic, direct};
 use crate::node::{Block, Bounds, Edges, Grid, Summary};
 
 /// The most that hints add to the edges of blocks along an axis, in parts of those that are there, and however few these are.
@@ -50,12 +52,10 @@ impl<S: Sample> Cpu<S> {
         cancel: &Cancel,
     ) -> Result<Summary, Error> {
         caught(rect, || {
-            self.kept.workers.run(|| {
-                let (xs, ys) = ([rect.x(), rect.right()], [rect.y(), rect.bottom()]);
-                let first = self.ask(Grid { xs: &xs, ys: &ys }, true);
-                let first = first.first().copied().unwrap_or(Summary::EMPTY);
-                self.refined(rect, first, true, statistic, effort, cancel)
-            })
+            let (xs, ys) = ([rect.x(), rect.right()], [rect.y(), rect.bottom()]);
+            let first = (self.kept.workers).run(|| self.ask(Grid { xs: &xs, ys: &ys }, true));
+            let first = first.first().copied().unwrap_or(Summary::EMPTY);
+            self.refined(rect, first, true, statistic, effort, cancel)
         })
     }
 
@@ -115,7 +115,8 @@ impl<S: Sample> Cpu<S> {
         )))
     }
 
-    /// What is known of `rect` beyond `first`, on a thread of the pool.
+    /// What is known of `rect` beyond `first`. A stretch at a time is looked at by a thread of the pool: one of these that waits for others may
+    /// take up anything meanwhile, and an answer that takes for ever would hold up the one that it waits for.
     fn refined(
         &self,
         rect: Rect,
@@ -125,7 +126,6 @@ impl<S: Sample> Cpu<S> {
         effort: u64,
         cancel: &Cancel,
     ) -> Result<Summary, Error> {
-        cancel.check()?;
         let mut samples = Vec::new();
         let mut compute = |rect: Rect| {
             self.leaf(rect, &mut samples, cancel, |view| {
@@ -133,7 +133,13 @@ impl<S: Sample> Cpu<S> {
             })
         };
         let mut ask = |grid: Grid<'_>| self.ask(grid, zeros);
-        refine(rect, first, statistic, effort, &mut ask, &mut compute)
+        let mut refining = Refining::new(rect, first, statistic, effort);
+        loop {
+            cancel.check()?;
+            if !(self.kept.workers).run(|| refining.go_on(STRETCH, &mut ask, &mut compute))? {
+                return Ok(refining.known());
+            }
+        }
     }
 
     /// The samples of `window` of a level, packed into `out`; at most `effort` samples of the raster are computed for them all.
@@ -162,8 +168,7 @@ impl<S: Sample> Cpu<S> {
                     let piece = Rect::sized(columns, rows)
                         .translated(window.x() + x.cast_signed(), window.y() + y.cast_signed())
                         .intersection(&window);
-                    let (known, spent) =
-                        (self.kept.workers).run(|| self.piece(level, piece, statistic, left, cancel))?;
+                    let (known, spent) = self.piece(level, piece, statistic, left, cancel)?;
                     left -= if left == u64::MAX { 0 } else { spent.min(left) };
                     for (place, (least, most)) in known.into_iter().enumerate() {
                         let (column, row) = (place as u64 % piece.width(), place as u64 / piece.width());
@@ -200,7 +205,7 @@ impl<S: Sample> Cpu<S> {
             let of = |rect: Rect| Summary::within(Bounds::between(0, S::MAX.to_u16()), rect.area());
             grid.rects().map(of).collect()
         } else {
-            self.known(grid, cancel)?
+            (self.kept.workers).run(|| self.known(grid, cancel))?
         };
         let open: Vec<usize> = (0..known.len())
             .filter(|number| !statistic.is_settled(&known[*number]))
@@ -208,13 +213,8 @@ impl<S: Sample> Cpu<S> {
         let spent = if open.is_empty() || effort == 0 {
             0
         } else if 1 << level <= SMALL {
-            self.by_leaves(
-                grid,
-                (LEAF >> level) as usize,
-                &mut known,
-                (statistic, effort),
-                cancel,
-            )?
+            let side = (LEAF >> level) as usize;
+            (self.kept.workers).run(|| self.by_leaves(grid, side, &mut known, (statistic, effort), cancel))?
         } else {
             // Each as much as it may be off.
             let off = |number: &usize| {
@@ -222,16 +222,40 @@ impl<S: Sample> Cpu<S> {
                 u128::from(most - least)
             };
             let all: u128 = open.iter().map(off).sum();
-            let refined: Vec<Summary> = open
-                .clone()
-                .into_par_iter()
-                .map(|number| {
+            let next = AtomicUsize::new(0);
+            let refine_some = || {
+                let mut refined = Vec::new();
+                while let Some(&number) = open.get(next.fetch_add(1, atomic::Ordering::Relaxed)) {
                     let share = u128::from(effort) * off(&number) / all.max(1);
                     let share = if effort == u64::MAX { effort } else { share as u64 };
-                    self.refined(grid.rect(number), known[number], false, statistic, share, cancel)
-                })
-                .collect::<Result<_, Error>>()?;
-            for (number, summary) in open.into_iter().zip(refined) {
+                    if share > 0 {
+                        let rect = grid.rect(number);
+                        let summary = self.refined(rect, known[number], false, statistic, share, cancel)?;
+                        refined.push((number, summary));
+                    }
+                }
+                Ok(refined)
+            };
+            let refined: Vec<Vec<(usize, Summary)>> = std::thread::scope(|scope| {
+                let others = (1..self.plan.threads).map(|number| {
+                    let name = format!("relief-level-{number}");
+                    let other = std::thread::Builder::new()
+                        .name(name)
+                        .spawn_scoped(scope, refine_some);
+                    other.map_err(|error| Error::Threads(Box::new(error)))
+                });
+                let others = others.collect::<Result<Vec<_>, Error>>()?;
+                let mut all = vec![refine_some()];
+                for other in others {
+                    all.push(
+                        other
+                            .join()
+                            .unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+                    );
+                }
+                all.into_iter().collect::<Result<_, Error>>()
+            })?;
+            for (number, summary) in refined.into_iter().flatten() {
                 known[number] = summary;
             }
             effort

@@ -322,62 +322,95 @@ impl Parts {
     }
 }
 
-/// What is known of `rect`, of which `first` is, after looking at parts of it until the figure is settled or `effort` samples are looked at.
-/// `ask` tells what is known of blocks without computing them, `compute` everything of one of at most [`SMALL`] columns and rows.
-pub(crate) fn refine(
+/// Samples that are looked at before others are served: see [`Refining::go_on`].
+pub(crate) const STRETCH: u64 = 1 << 16;
+
+/// A block whose parts are looked at until its figure is settled or so many samples are looked at.
+pub(crate) struct Refining {
     rect: Rect,
     first: Summary,
-    statistic: Statistic,
-    mut effort: u64,
-    ask: &mut dyn FnMut(Grid<'_>) -> Vec<Summary>,
-    compute: &mut dyn FnMut(Rect) -> Result<Summary, Error>,
-) -> Result<Summary, Error> {
-    if statistic.is_settled(&first) || effort == 0 {
-        return Ok(first);
-    }
-    let mut parts = Parts {
-        statistic,
-        settled: Summary::EMPTY,
-        open: BinaryHeap::new(),
-        sum: (0, 0),
-    };
-    parts.add(rect, first);
-    while !parts.is_over(rect.area()) {
-        let room = parts.open.len() as u64 + SPLIT * SPLIT <= MOST_PARTS;
-        let Some(part) = parts.take() else { break };
-        let leaf = part.rect.width() <= SMALL && part.rect.height() <= SMALL;
-        let (xs, ys) = (
-            split(part.rect.x(), part.rect.right()),
-            split(part.rect.y(), part.rect.bottom()),
-        );
-        let grid = Grid { xs: &xs, ys: &ys };
-        // Without room for more parts it is computed as it is.
-        let computed = leaf || !room;
-        let cost = if computed {
-            u64::try_from(part.rect.area()).unwrap_or(u64::MAX)
-        } else {
-            grid.len() as u64 * ASKING
+    effort: u64,
+    parts: Parts,
+    is_over: bool,
+}
+
+impl Refining {
+    /// That of `rect`, of which `first` is known.
+    pub(crate) fn new(rect: Rect, first: Summary, statistic: Statistic, effort: u64) -> Self {
+        let mut parts = Parts {
+            statistic,
+            settled: Summary::EMPTY,
+            open: BinaryHeap::new(),
+            sum: (0, 0),
         };
-        if effort < cost {
-            parts.add(part.rect, part.summary);
-            break;
-        }
-        effort -= cost;
-        if computed {
-            let mut all = Summary::EMPTY;
-            for leaf in leaves(part.rect) {
-                all = all.and(compute(leaf)?);
-            }
-            parts.add(part.rect, all);
-        } else {
-            for (rect, known) in grid.rects().zip(ask(grid)) {
-                parts.add(rect, known);
-            }
+        parts.add(rect, first);
+        Self {
+            rect,
+            first,
+            effort,
+            parts,
+            is_over: statistic.is_settled(&first) || effort == 0,
         }
     }
-    let all = (parts.open.into_iter()).fold(parts.settled, |all, part| all.and(part.summary));
-    // Of the same samples both are true.
-    Ok(all.both(first))
+
+    /// Looks at parts until `stretch` samples are looked at; whether there is more to do. `ask` tells what is known of blocks without
+    /// computing them, `compute` everything of one of at most [`SMALL`] columns and rows.
+    pub(crate) fn go_on(
+        &mut self,
+        mut stretch: u64,
+        ask: &mut dyn FnMut(Grid<'_>) -> Vec<Summary>,
+        compute: &mut dyn FnMut(Rect) -> Result<Summary, Error>,
+    ) -> Result<bool, Error> {
+        let parts = &mut self.parts;
+        while !self.is_over && stretch > 0 {
+            if parts.is_over(self.rect.area()) {
+                self.is_over = true;
+                break;
+            }
+            let room = parts.open.len() as u64 + SPLIT * SPLIT <= MOST_PARTS;
+            let Some(part) = parts.take() else { break };
+            let leaf = part.rect.width() <= SMALL && part.rect.height() <= SMALL;
+            let (xs, ys) = (
+                split(part.rect.x(), part.rect.right()),
+                split(part.rect.y(), part.rect.bottom()),
+            );
+            let grid = Grid { xs: &xs, ys: &ys };
+            // Without room for more parts it is computed as it is.
+            let computed = leaf || !room;
+            let cost = if computed {
+                u64::try_from(part.rect.area()).unwrap_or(u64::MAX)
+            } else {
+                grid.len() as u64 * ASKING
+            };
+            if self.effort < cost {
+                parts.add(part.rect, part.summary);
+                self.is_over = true;
+                break;
+            }
+            self.effort -= cost;
+            stretch = stretch.saturating_sub(cost);
+            if computed {
+                let mut all = Summary::EMPTY;
+                for leaf in leaves(part.rect) {
+                    all = all.and(compute(leaf)?);
+                }
+                parts.add(part.rect, all);
+            } else {
+                for (rect, known) in grid.rects().zip(ask(grid)) {
+                    parts.add(rect, known);
+                }
+            }
+        }
+        Ok(!self.is_over)
+    }
+
+    /// What is known now.
+    pub(crate) fn known(self) -> Summary {
+        let parts = self.parts;
+        let all = (parts.open.into_iter()).fold(parts.settled, |all, part| all.and(part.summary));
+        // Of the same samples both are true.
+        all.both(self.first)
+    }
 }
 
 /// The parts of at most [`SMALL`] columns and rows of a rectangle.
@@ -419,17 +452,12 @@ mod tests {
             Ok(Summary::constant(sample, rect.area()))
         };
         let mut refined = |effort| {
-            refine(
-                rect,
-                unknown(rect),
-                Statistic::Mean,
-                effort,
-                &mut ask,
-                &mut compute,
-            )
+            let mut refining = Refining::new(rect, unknown(rect), Statistic::Mean, effort);
+            while refining.go_on(STRETCH, &mut ask, &mut compute).unwrap() {}
+            refining.known()
         };
-        let all = refined(u64::MAX).unwrap();
-        let some = refined(1 << 20).unwrap();
+        let all = refined(u64::MAX);
+        let some = refined(1 << 20);
         assert!(
             Statistic::Mean.is_settled(&all) && all.pixels == rect.area(),
             "{all:?}"
