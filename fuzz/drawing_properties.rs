@@ -13,6 +13,7 @@ const LIMITS: Limits = Limits {
     points: 1 << 16,
     items: 1 << 12,
     depth: 64,
+    memory: u64::MAX,
 };
 
 /// A document is drawn within its limits, and its samples do not depend on the tiles, or it is refused.

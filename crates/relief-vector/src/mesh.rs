@@ -457,6 +457,7 @@ mod tests {
         points: 20,
         items: 10,
         depth: 1,
+        memory: u64::MAX,
     };
 
     fn binary_file(said: u32, triangles: &[[[f32; 3]; 3]]) -> Vec<u8> {

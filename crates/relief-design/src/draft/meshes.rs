@@ -18,6 +18,7 @@ const LIMITS: Limits = Limits {
     points: 1 << 23,
     items: 1 << 24,
     depth: 1,
+    memory: u64::MAX,
 };
 
 impl Checker<'_> {
