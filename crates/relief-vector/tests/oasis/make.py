@@ -242,6 +242,14 @@ def byte_by_byte():
         path.unlink()
 
 
+def example():
+    """The layout of `examples/mask` by gdstk."""
+    folder = HERE.parents[3] / "examples" / "mask"
+    library = gdstk.read_gds(folder / "mask.gds")
+    library.write_oas(folder / "mask.oas", compression_level=9, validation="crc32")
+
+
 if __name__ == "__main__":
+    example()
     by_programs()
     byte_by_byte()

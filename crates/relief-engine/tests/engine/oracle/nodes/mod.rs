@@ -246,6 +246,7 @@ kinds! {
     otsu::Otsu,
     outlines::Dxf,
     outlines::Gerber,
+    outlines::Oasis,
     polygon::Polygon,
     ramp::Ramp,
     repeat::Repeat,

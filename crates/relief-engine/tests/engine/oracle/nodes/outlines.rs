@@ -1,5 +1,5 @@
-//! `dxf` and `gerber` of files that hold closed outlines: of every sub-scanline, between all places at which an outline crosses it, whether
-//! the last that covers it is dark, or an odd number of them.
+//! `dxf`, `gerber` and `oasis` of files that hold closed outlines: of every sub-scanline, between all places at which an outline crosses it,
+//! whether the last that covers it is dark, an odd number of them covers it, or any.
 
 use proptest::prelude::*;
 
@@ -7,6 +7,14 @@ use super::{Node, Weighted};
 use crate::oracle::evaluate::At;
 use crate::oracle::model::{Model, NaturalSize};
 use crate::oracle::strategy::samples;
+
+/// Which outlines make a place dark.
+#[derive(Clone, Copy)]
+enum Law {
+    Odd,
+    Last,
+    Any,
+}
 
 /// Outlines in 1/64 px, y down; the canvas has pixels of 1 mm.
 #[derive(Clone, Debug)]
@@ -38,7 +46,7 @@ impl Outlines {
     }
 
     /// How many of the places [x, x + 1) / 256 with x in `left..right` it covers at this height, in 1/256 px.
-    fn covered(&self, board: bool, left: i64, right: i64, height: i64) -> i64 {
+    fn covered(&self, law: Law, left: i64, right: i64, height: i64) -> i64 {
         let [origin_x, origin_y, ..] = self.bounds();
         let crossings: Vec<Vec<(i64, i64)>> = self
             .contours
@@ -71,11 +79,13 @@ impl Outlines {
         };
         let dark = |x: i64| {
             let all = || (0..self.contours.len()).map(|contour| winding(contour, x));
-            if board {
-                let last = all().zip(&self.contours).rfind(|(winding, _)| *winding != 0);
-                last.is_some_and(|(_, (clear, _))| !clear)
-            } else {
-                all().sum::<i64>() % 2 != 0
+            match law {
+                Law::Odd => all().sum::<i64>() % 2 != 0,
+                Law::Any => all().any(|winding| winding != 0),
+                Law::Last => {
+                    let last = all().zip(&self.contours).rfind(|(winding, _)| *winding != 0);
+                    last.is_some_and(|(_, (clear, _))| !clear)
+                }
             }
         };
         let spans = ends.windows(2).filter(|pair| pair[0] < pair[1]);
@@ -85,16 +95,16 @@ impl Outlines {
             .sum()
     }
 
-    fn sample(&self, board: bool, at: &At<'_, '_>) -> u16 {
+    fn sample(&self, law: Law, at: &At<'_, '_>) -> u16 {
         let (left, top) = (256 * at.x, 256 * at.y);
         if self.centres {
-            let covered = self.covered(board, left + 128, left + 129, top + 128);
+            let covered = self.covered(law, left + 128, left + 129, top + 128);
             return if covered > 0 { self.value } else { 0 };
         }
         let lines = if at.max() == 255 { 16 } else { 64 };
         let heights = (0..lines).map(|k| top + (2 * k + 1) * 256 / (2 * lines));
         let covered: i64 = heights
-            .map(|height| self.covered(board, left, left + 256, height))
+            .map(|height| self.covered(law, left, left + 256, height))
             .sum();
         let total = 256 * lines;
         ((i64::from(self.value) * covered + total / 2) / total) as u16
@@ -154,7 +164,7 @@ impl Node for Gerber {
     }
 
     fn sample(&self, at: &mut At<'_, '_>) -> u16 {
-        self.0.sample(true, at)
+        self.0.sample(Law::Last, at)
     }
 
     fn leaves(max: u16) -> Option<Weighted<Self>> {
@@ -188,7 +198,73 @@ impl Node for Dxf {
     }
 
     fn sample(&self, at: &mut At<'_, '_>) -> u16 {
-        self.0.sample(false, at)
+        self.0.sample(Law::Odd, at)
+    }
+
+    fn leaves(max: u16) -> Option<Weighted<Self>> {
+        Some((1, Outlines::any(max).prop_map(Self).boxed()))
+    }
+}
+
+/// A layout: every outline is a polygon of its own, its file in hexadecimal digits.
+#[derive(Clone, Debug)]
+pub(crate) struct Oasis(pub(crate) Outlines);
+
+/// A whole number as the format has it.
+fn number(mut n: u64) -> String {
+    let mut digits = String::new();
+    loop {
+        let more = if n > 0x7F { 0x80 } else { 0 };
+        digits += &format!("{:02x}", (n & 0x7F) | more);
+        n >>= 7;
+        if n == 0 {
+            return digits;
+        }
+    }
+}
+
+fn signed(n: i64) -> String {
+    number(n.unsigned_abs() << 1 | u64::from(n < 0))
+}
+
+impl Node for Oasis {
+    const NAME: &'static str = "oasis";
+
+    const OWN_SIZE: bool = true;
+
+    fn properties(&self, _: &Model, _: Option<(u64, u64)>) -> String {
+        // A database unit is 1/64 mm: 8/125 of them are a micrometre. One cell, named A.
+        let mut file = format!(
+            "255345 4d492d4f41534953 0d0a 0103312e30 04087d 00{} 0e0141",
+            "00".repeat(12)
+        );
+        for (number_of, (_, points)) in self.0.contours.iter().enumerate() {
+            let (x, y) = points[0];
+            // Places are absolute, or, of every other outline, from the one before.
+            let before = match number_of % 2 {
+                0 => (0, 0),
+                _ => self.0.contours[number_of - 1].1[0],
+            };
+            file += if number_of % 2 == 0 { "0f" } else { "10" };
+            file += &format!("153b0100 04{}", number(points.len() as u64 - 1));
+            for pair in points.windows(2) {
+                let (dx, dy) = (pair[1].0 - pair[0].0, pair[0].1 - pair[1].1);
+                file += &number(dx.unsigned_abs() << 2 | u64::from(dx < 0) << 1 | 1);
+                file += &signed(dy);
+            }
+            file += &(signed(x - before.0) + &signed(before.1 - y));
+        }
+        file += &format!("02fc01{}", "00".repeat(253));
+        let file = file.replace(' ', "");
+        format!(" \"hex:{file}\" origin=\"box\"{}", self.0.properties())
+    }
+
+    fn natural_size(&self, _: &Model) -> NaturalSize {
+        self.0.natural_size()
+    }
+
+    fn sample(&self, at: &mut At<'_, '_>) -> u16 {
+        self.0.sample(Law::Any, at)
     }
 
     fn leaves(max: u16) -> Option<Weighted<Self>> {
