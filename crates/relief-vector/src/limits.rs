@@ -1,5 +1,8 @@
 //! How large a drawing may be, and why one is refused.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
 /// What a drawing may hold. Each is checked before memory for it is taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
@@ -57,55 +60,56 @@ fn shown(bytes: u64) -> String {
     }
 }
 
-/// What is held of [`Limits::memory`]: the room of all lists, as they grow.
-#[derive(Debug)]
+/// What is held of [`Limits::memory`]: the room of all lists, as they grow. Clones count together.
+#[derive(Clone, Debug)]
 pub(crate) struct Memory {
-    held: u64,
+    held: Arc<AtomicU64>,
     limit: u64,
 }
 
 impl Memory {
-    pub(crate) const fn new(limits: &Limits) -> Self {
+    pub(crate) fn new(limits: &Limits) -> Self {
         Self {
-            held: 0,
+            held: Arc::default(),
             limit: limits.memory,
         }
     }
 
-    /// As much again as another holds, of the same limit.
-    pub(crate) const fn after(other: &Self) -> Self {
+    /// A count of its own that begins with what this one holds.
+    pub(crate) fn fork(&self) -> Self {
         Self {
-            held: other.held,
-            limit: other.limit,
+            held: Arc::new(AtomicU64::new(self.held())),
+            limit: self.limit,
         }
+    }
+
+    pub(crate) fn held(&self) -> u64 {
+        self.held.load(Ordering::Relaxed)
     }
 
     /// Counts bytes before they are taken.
-    pub(crate) const fn take(&mut self, bytes: u64) -> Result<(), Refused> {
-        match self.room(bytes) {
-            Ok(()) => {
-                self.held += bytes;
-                Ok(())
-            }
-            refused => refused,
-        }
+    pub(crate) fn take(&self, bytes: u64) -> Result<(), Refused> {
+        self.room(bytes)?;
+        self.held.store(self.held() + bytes, Ordering::Relaxed);
+        Ok(())
     }
 
     /// Whether so many bytes could be taken for a while.
-    pub(crate) const fn room(&self, bytes: u64) -> Result<(), Refused> {
-        if bytes > self.limit.saturating_sub(self.held) {
+    pub(crate) fn room(&self, bytes: u64) -> Result<(), Refused> {
+        if bytes > self.limit.saturating_sub(self.held()) {
             Err(Refused::Memory(self.limit))
         } else {
             Ok(())
         }
     }
 
-    pub(crate) const fn give(&mut self, bytes: u64) {
-        self.held = self.held.saturating_sub(bytes);
+    pub(crate) fn give(&self, bytes: u64) {
+        self.held
+            .store(self.held().saturating_sub(bytes), Ordering::Relaxed);
     }
 
     /// Makes room in a list, which doubles as it grows. While it grows the old room and the new one are both there.
-    pub(crate) fn reserve<T>(&mut self, list: &mut Vec<T>, more: usize) -> Result<(), Refused> {
+    pub(crate) fn reserve<T>(&self, list: &mut Vec<T>, more: usize) -> Result<(), Refused> {
         let (before, wanted) = (list.capacity(), list.len().saturating_add(more));
         if wanted <= before {
             return Ok(());
@@ -118,7 +122,7 @@ impl Memory {
         Ok(())
     }
 
-    pub(crate) fn push<T>(&mut self, list: &mut Vec<T>, value: T) -> Result<(), Refused> {
+    pub(crate) fn push<T>(&self, list: &mut Vec<T>, value: T) -> Result<(), Refused> {
         self.reserve(list, 1)?;
         list.push(value);
         Ok(())
@@ -131,7 +135,7 @@ mod tests {
 
     #[test]
     fn a_list_grows_as_far_as_there_is_memory_for_both_its_rooms() {
-        let mut memory = Memory::new(&Limits {
+        let memory = Memory::new(&Limits {
             memory: 1_000,
             ..Limits::default()
         });
@@ -139,7 +143,7 @@ mod tests {
         let refused = (0..).find_map(|value| memory.push(&mut list, value).err());
         // 32 numbers are 256 bytes; while they become 64, 768 are held, and 128 would take 1 536.
         assert_eq!(refused, Some(Refused::Memory(1_000)));
-        assert_eq!((list.len(), memory.held), (64, 512));
+        assert_eq!((list.len(), memory.held()), (64, 512));
         assert!(memory.take(489).is_err() && memory.take(488).is_ok());
         assert_eq!(
             Refused::Memory(3 << 20).to_string(),

@@ -56,7 +56,7 @@ impl Layout for Oasis {
 
 impl Cells for Oasis {
     const LAYERS: RangeInclusive<i64> = Layers::OASIS;
-    const HELP: &'static str = "the path is relative to the folder of the design file; a layout is an OASIS file, whose blocks may be compressed, but not by gzip";
+    const HELP: &'static str = "the path is relative to the folder of the design file; a layout is an OASIS file, not compressed as a whole";
 
     fn library(file: &mut dyn Read, layers: &Layers, limits: Limits) -> Result<Library, Error> {
         oasis::read(file, layers, limits)

@@ -59,9 +59,6 @@ const MAX_BELOW: i128 = 1 << 24;
 /// What an entry of the cells that are known takes in their map.
 const KNOWN: u64 = 2 * (size_of::<((u32, [u64; 4]), u32)>() as u64 + 1);
 
-/// What the outline of a line takes while it is made, a point of the line.
-const STROKED: u64 = 1 << 10;
-
 impl Library {
     /// Draws a cell.
     ///
@@ -79,7 +76,7 @@ impl Library {
             open: vec![false; self.structures.len()],
             items: 0,
             looked: 0,
-            memory: Memory::after(&self.memory),
+            memory: self.memory.fork(),
             drawing: Drawing {
                 denominator: scale.below as u32,
                 points: Vec::new(),
@@ -496,7 +493,7 @@ impl Drawer<'_> {
     /// The outline of a line: ends as its type says, corners pointed up to a right angle, else cut off.
     fn path(&mut self, path: &Path, points: &[(i32, i32)], linear: Linear) -> Result<(), Error> {
         // A stroke takes this for a while.
-        self.memory.room(points.len() as u64 * STROKED)?;
+        self.memory.room(points.len() as u64 * crate::stroke::STROKED)?;
         let [a, b, c, d] = linear;
         let transform = Affine::new([a, b, c, d, 0.0, 0.0]);
         let mut width = path.width as f64;

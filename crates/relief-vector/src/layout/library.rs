@@ -142,8 +142,8 @@ impl Library {
         self.structures[number as usize].name.as_deref().unwrap_or("")
     }
 
-    pub(crate) const fn memory(&mut self) -> &mut Memory {
-        &mut self.memory
+    pub(crate) const fn memory(&self) -> &Memory {
+        &self.memory
     }
 
     pub(crate) const fn limits(&self) -> &Limits {
