@@ -358,3 +358,60 @@ fn cells_that_are_missing_or_contain_themselves_are_named() {
             .is_err()
     );
 }
+
+/// A drawing that is cut anywhere is refused, or drawn as far as it goes; nothing else comes of it.
+#[test]
+fn drawings_that_are_cut_anywhere_are_refused_or_drawn() {
+    let limits = Limits {
+        bytes: 1 << 20,
+        points: 1 << 16,
+        items: 1 << 12,
+        depth: 16,
+        memory: 1 << 22,
+    };
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests");
+    let pixel = Pixel::metres(1, 10_000).unwrap();
+    let text = |name: &str| std::fs::read(format!("{folder}/{name}")).unwrap();
+    let mut refused = [0; 5];
+    for (name, which) in [
+        ("gerber/blocks.gbr", 0),
+        ("gerber/macros.gbr", 0),
+        ("dxf/blocks.dxf", 1),
+    ] {
+        let whole = text(name);
+        for cut in 0..whole.len() {
+            let cut = &whole[..cut];
+            let is_refused = if which == 0 {
+                let board = relief_vector::gerber::Board::read(cut, limits);
+                board
+                    .map(|board| board.draw(&relief_vector::gerber::Options::new(pixel)).map(drop))
+                    .is_err()
+            } else {
+                relief_vector::dxf::Document::read(cut, limits).is_err()
+            };
+            refused[which] += usize::from(is_refused);
+            // What may follow the last command or group is the end of its line.
+            assert!(
+                is_refused || whole.len() - cut.len() <= 2,
+                "{name} cut at {} of {}",
+                cut.len(),
+                whole.len()
+            );
+        }
+    }
+    let stream = bytes("turned");
+    for cut in 0..stream.len() {
+        refused[2] += usize::from(gds::read(&stream[..cut], &Layers::all(), limits).is_err());
+    }
+    assert_eq!(refused[2], stream.len());
+    let svg = "<svg xmlns='http://www.w3.org/2000/svg'><g><path d='M0 0L9 9z' style='fill:#fff'/></g></svg>";
+    for cut in 0..svg.len() {
+        refused[3] += usize::from(relief_vector::svg::Document::parse(&svg[..cut], &limits).is_err());
+    }
+    assert_eq!(refused[3], svg.len());
+    let mesh = [&[b' '; 80][..], &1_u32.to_le_bytes(), &[0; 50]].concat();
+    for cut in 0..mesh.len() {
+        refused[4] += usize::from(relief_vector::mesh::Mesh::read(&mesh[..cut], limits).is_err());
+    }
+    assert_eq!(refused[4], mesh.len());
+}

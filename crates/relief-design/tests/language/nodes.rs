@@ -1358,6 +1358,7 @@ fn drawn_child(node: &str) -> (Placed, Option<Pixels>) {
     let drawn = match &design.node(child.node).kind {
         Kind::Svg(kind) => kind.drawn.clone(),
         Kind::Gds(kind) => kind.drawn.clone(),
+        Kind::Oasis(kind) => kind.drawn.clone(),
         Kind::Dxf(kind) => kind.drawn.clone(),
         Kind::Gerber(kind) => kind.drawn.clone(),
         Kind::Text(kind) => kind.drawn.clone(),
