@@ -543,7 +543,7 @@ fn dxf() -> Vec<Case> {
                 &format!("{}|70|2000000000|71|2000000000|44|1|45|1", insert("A")),
             ),
             node,
-            "points",
+            "farther than 2^40 px",
         ),
         case(
             "a.dxf",

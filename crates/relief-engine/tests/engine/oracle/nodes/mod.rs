@@ -245,6 +245,7 @@ kinds! {
     normalise::Normalise,
     otsu::Otsu,
     outlines::Dxf,
+    outlines::Fitted,
     outlines::Gerber,
     outlines::Oasis,
     polygon::Polygon,

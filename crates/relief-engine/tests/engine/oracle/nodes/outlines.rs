@@ -1,4 +1,4 @@
-//! `dxf`, `gerber` and `oasis` of files that hold closed outlines: of every sub-scanline, between all places at which an outline crosses it,
+//! `dxf`, `gerber`, `oasis` and `svg` of files that hold closed outlines: of every sub-scanline, between all places at which an outline crosses it,
 //! whether the last that covers it is dark, an odd number of them covers it, or any.
 
 use proptest::prelude::*;
@@ -45,18 +45,68 @@ impl Outlines {
         format!(" value={}{antialias}", self.value)
     }
 
+    /// From the top-left of its box, in 1/256 px.
+    fn placed(&self) -> Placed {
+        let [left, top, ..] = self.bounds();
+        let place = |&(x, y): &(i64, i64)| (4 * (x - left), 4 * (y - top));
+        let contours = self.contours.iter();
+        let contours = contours.map(|(clear, points)| (*clear, points.iter().map(place).collect()));
+        Placed {
+            value: self.value,
+            centres: self.centres,
+            contours: contours.collect(),
+        }
+    }
+
+    fn sample(&self, law: Law, at: &At<'_, '_>) -> u16 {
+        self.placed().sample(law, at)
+    }
+
+    /// Rectangles and triangles.
+    fn any(max: u16) -> impl Strategy<Value = Self> {
+        let place = || (-300_i64..900, -300_i64..900);
+        let side = || prop_oneof![2 => (1_i64..16).prop_map(|side| 64 * side), 3 => 1_i64..700];
+        let contour = (any::<bool>(), place(), side(), side(), 0_i64..700, any::<bool>()).prop_map(
+            |(clear, (x, y), width, height, slant, triangle)| {
+                let points = if triangle {
+                    vec![
+                        (x, y),
+                        (x + width, y + slant),
+                        (x + slant - 350, y + slant + height),
+                    ]
+                } else {
+                    vec![(x, y), (x + width, y), (x + width, y + height), (x, y + height)]
+                };
+                (clear, points)
+            },
+        );
+        let contours = proptest::collection::vec(contour, 1..5);
+        (samples(max), proptest::bool::weighted(0.2), contours).prop_map(|(value, centres, contours)| Self {
+            value,
+            centres,
+            contours,
+        })
+    }
+}
+
+/// Outlines in 1/256 px of their node.
+struct Placed {
+    value: u16,
+    centres: bool,
+    contours: Vec<(bool, Vec<(i64, i64)>)>,
+}
+
+impl Placed {
     /// How many of the places [x, x + 1) / 256 with x in `left..right` it covers at this height, in 1/256 px.
     fn covered(&self, law: Law, left: i64, right: i64, height: i64) -> i64 {
-        let [origin_x, origin_y, ..] = self.bounds();
         let crossings: Vec<Vec<(i64, i64)>> = self
             .contours
             .iter()
             .map(|(_, points)| {
-                let place = |&(x, y): &(i64, i64)| (4 * (x - origin_x), 4 * (y - origin_y));
                 let next = points.iter().cycle().skip(1);
-                let sides = points.iter().zip(next).map(|(from, to)| (place(from), place(to)));
+                let sides = points.iter().zip(next);
                 sides
-                    .filter_map(|(from, to)| {
+                    .filter_map(|(&from, &to)| {
                         let (upper, lower) = if from.1 < to.1 { (from, to) } else { (to, from) };
                         let along = (height - upper.1) * (lower.0 - upper.0);
                         let winding = if from.1 < to.1 { 1 } else { -1 };
@@ -109,31 +159,96 @@ impl Outlines {
         let total = 256 * lines;
         ((i64::from(self.value) * covered + total / 2) / total) as u16
     }
+}
 
-    /// Rectangles and triangles.
-    fn any(max: u16) -> impl Strategy<Value = Self> {
-        let place = || (-300_i64..900, -300_i64..900);
-        let side = || prop_oneof![2 => (1_i64..16).prop_map(|side| 64 * side), 3 => 1_i64..700];
-        let contour = (any::<bool>(), place(), side(), side(), 0_i64..700, any::<bool>()).prop_map(
-            |(clear, (x, y), width, height, slant, triangle)| {
-                let points = if triangle {
-                    vec![
-                        (x, y),
-                        (x + width, y + slant),
-                        (x + slant - 350, y + slant + height),
-                    ]
-                } else {
-                    vec![(x, y), (x + width, y), (x + width, y + height), (x, y + height)]
-                };
-                (clear, points)
-            },
-        );
-        let contours = proptest::collection::vec(contour, 1..5);
-        (samples(max), proptest::bool::weighted(0.2), contours).prop_map(|(value, centres, contours)| Self {
-            value,
-            centres,
-            contours,
-        })
+/// A file of paths in a box of whole pixels that is scaled to its node, in its middle, by one of these words.
+#[derive(Clone, Debug)]
+pub(crate) struct Fitted {
+    fit: &'static str,
+    sides: (u64, u64),
+    outlines: Outlines,
+}
+
+impl Node for Fitted {
+    const NAME: &'static str = "svg";
+
+    const OWN_SIZE: bool = true;
+
+    fn properties(&self, _: &Model, _: Option<(u64, u64)>) -> String {
+        let (width, height) = self.sides;
+        let mut file = format!("<svg xmlns='http://www.w3.org/2000/svg' width='{width}' height='{height}'>");
+        for (_, points) in &self.outlines.contours {
+            let corners = points.iter().map(|(x, y)| {
+                // 1/64 has six decimals.
+                format!("{} {}", *x as f64 / 64.0, *y as f64 / 64.0)
+            });
+            file += &format!("<path d='M{}z'/>", corners.collect::<Vec<_>>().join("L"));
+        }
+        let antialias = if self.outlines.centres {
+            " antialias=\"none\""
+        } else {
+            ""
+        };
+        format!(
+            " \"{file}</svg>\" gray=\"opacity\" fit=\"{}\"{antialias}",
+            self.fit
+        )
+    }
+
+    fn natural_size(&self, _: &Model) -> NaturalSize {
+        (Some(self.sides.0), Some(self.sides.1))
+    }
+
+    fn other_side(&self, _: &Model, axis: usize, given: u64) -> Option<u64> {
+        let sides = [self.sides.0 as f64, self.sides.1 as f64];
+        let other = given as f64 * (sides[1 - axis] / sides[axis]);
+        (self.fit != "none").then_some(((other + 0.5).floor() as u64).max(1))
+    }
+
+    fn sample(&self, at: &mut At<'_, '_>) -> u16 {
+        let own = (self.sides.0 as f64, self.sides.1 as f64);
+        let size = at.size();
+        let node = (size.0 as f64, size.1 as f64);
+        let (x, y) = (node.0 / own.0, node.1 / own.1);
+        let (x, y) = match self.fit {
+            "contain" => (x.min(y), x.min(y)),
+            "cover" => (x.max(y), x.max(y)),
+            "stretch" => (x, y),
+            _ => (1.0, 1.0),
+        };
+        let free = match self.fit {
+            "none" => (0.0, 0.0),
+            _ => ((node.0 - own.0 * x) / 2.0, (node.1 - own.1 * y) / 2.0),
+        };
+        let along = |place: i64, scale: f64, free: f64| {
+            let place = (scale * (place as f64 / 64.0) + free) * 256.0;
+            (place + 0.5).floor() as i64
+        };
+        let contours = self.outlines.contours.iter().map(|(clear, points)| {
+            let points = points.iter();
+            let points = points.map(|point| (along(point.0, x, free.0), along(point.1, y, free.1)));
+            (*clear, points.collect())
+        });
+        let placed = Placed {
+            value: at.max(),
+            centres: self.outlines.centres,
+            contours: contours.collect(),
+        };
+        placed.sample(Law::Any, at)
+    }
+
+    fn leaves(max: u16) -> Option<Weighted<Self>> {
+        let fit = prop_oneof![Just("contain"), Just("cover"), Just("stretch"), Just("none")];
+        let fitted =
+            (fit, (1_u64..30, 1_u64..30), Outlines::any(max)).prop_map(|(fit, sides, mut outlines)| {
+                // All of it lies in its box.
+                for (x, y) in outlines.contours.iter_mut().flat_map(|(_, points)| points) {
+                    *x = x.rem_euclid(64 * sides.0 as i64 + 1);
+                    *y = y.rem_euclid(64 * sides.1 as i64 + 1);
+                }
+                Self { fit, sides, outlines }
+            });
+        Some((1, fitted.boxed()))
     }
 }
 
