@@ -6,13 +6,14 @@ mod support;
 
 use relief_kernels::mesh::{Index, cpu};
 use relief_raster::{Rect, ViewMut};
-use relief_vector::{Drawing, Limits, Pixel, Rule, Stroke, dxf, gds, gerber, mesh, svg, text};
+use relief_vector::{Drawing, Limits, Pixel, Rule, Stroke, dxf, gds, gerber, layout, mesh, oasis, svg, text};
 
 const LIMITS: Limits = Limits {
     bytes: 1 << 20,
     points: 1 << 16,
     items: 1 << 12,
     depth: 64,
+    memory: 1 << 24,
 };
 
 /// A document is drawn within its limits, and its samples do not depend on the tiles, or it is refused.
@@ -31,15 +32,27 @@ pub(crate) fn svg(bytes: &[u8]) {
 
 /// A layout is drawn within its limits, or refused.
 pub(crate) fn gds(bytes: &[u8]) {
-    let Ok(library) = gds::Library::read(bytes, &gds::Layers::all(), LIMITS) else {
+    layout(gds::read(bytes, &layout::Layers::all(), LIMITS));
+}
+
+/// A layout is drawn within its limits, or refused, also where a check sum would say that it is damaged.
+pub(crate) fn oasis(bytes: &[u8]) {
+    layout(oasis::read(bytes, &layout::Layers::all(), LIMITS));
+    // What stands before the end is tried as a whole file too.
+    let whole = [bytes, &[2, 252, 1][..], &[0; 253]].concat();
+    layout(oasis::read(&whole[..], &layout::Layers::all(), LIMITS));
+}
+
+fn layout(library: Result<layout::Library, layout::Error>) {
+    let Ok(library) = library else {
         return;
     };
     let Some(pixel) = Pixel::metres(1, 1_000_000) else {
         return;
     };
-    let options = gds::Options {
+    let options = layout::Options {
         pixel,
-        origin: gds::Origin::Box,
+        origin: layout::Origin::Box,
         cell: None,
         value: 65_535,
     };

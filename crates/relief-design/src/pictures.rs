@@ -137,6 +137,12 @@ pub trait ImageSource: Send + Sync {
         Err(format!("{path} cannot be read here"))
     }
 
+    /// The bytes of memory that drawings, meshes and fonts may take while they are read and drawn, all of them together. There is no
+    /// limit, unless this says otherwise.
+    fn memory(&self) -> u64 {
+        u64::MAX
+    }
+
     /// The same bytes from their begin on, of a file that is read through and not held: a layout. They are held, unless this is
     /// done otherwise.
     ///

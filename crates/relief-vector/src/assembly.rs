@@ -2,7 +2,8 @@
 
 use crate::drawing::{Cell, Drawing, Element, Lattice, Placement};
 use crate::flatten::nearest;
-use crate::limits::{Limits, Refused};
+use crate::limits::{Limits, Memory, Refused};
+use crate::sketch::Sketch;
 
 /// Where a file lies in the raster. Its y points up, that of a raster down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,6 +86,7 @@ pub(crate) fn union(one: Option<Bounds>, other: Bounds) -> Bounds {
 /// A drawing that is being put together.
 pub(crate) struct Assembly {
     limits: Limits,
+    memory: Memory,
     items: u64,
     drawing: Drawing,
     /// The box of each cell.
@@ -92,9 +94,11 @@ pub(crate) struct Assembly {
 }
 
 impl Assembly {
-    pub(crate) const fn new(limits: Limits) -> Self {
+    /// Nothing yet; what it takes is counted with what is held already.
+    pub(crate) const fn new(limits: Limits, memory: Memory) -> Self {
         Self {
             limits,
+            memory,
             items: 0,
             drawing: Drawing {
                 denominator: FINER as u32,
@@ -104,6 +108,20 @@ impl Assembly {
             },
             boxes: Vec::new(),
         }
+    }
+
+    pub(crate) const fn memory(&self) -> &Memory {
+        &self.memory
+    }
+
+    /// A sketch whose outlines are counted with all others.
+    pub(crate) fn sketch(&self) -> Sketch {
+        Sketch::sharing(self.limits, self.memory.clone())
+    }
+
+    /// Counts the outlines of a sketch no more.
+    pub(crate) fn forget(memory: &Memory, one: &Drawing) {
+        memory.give(one.points.capacity() as u64 * 16 + one.ends.capacity() as u64 * 4);
     }
 
     /// Counts an element, a cell or a placement.
@@ -122,6 +140,9 @@ impl Assembly {
             return Err(Refused::Points(self.limits.points));
         }
         let (points, ends) = (self.drawing.points.len() as u32, self.drawing.ends.len() as u32);
+        self.memory.reserve(&mut self.drawing.points, one.points.len())?;
+        self.memory.reserve(&mut self.drawing.ends, one.ends.len())?;
+        Self::forget(&self.memory, &one);
         self.drawing.points.extend(
             one.points
                 .iter()
@@ -147,8 +168,8 @@ impl Assembly {
             }
         }
         let number = self.drawing.cells.len() as u32;
-        self.drawing.cells.push(cell);
-        self.boxes.push(bounds);
+        self.memory.push(&mut self.drawing.cells, cell)?;
+        self.memory.push(&mut self.boxes, bounds)?;
         self.count()?;
         Ok(number)
     }

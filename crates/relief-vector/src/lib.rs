@@ -1,4 +1,4 @@
-//! Drawings: outlines of exact points, from SVG, GDSII, DXF, Gerber and simple shapes.
+//! Drawings: outlines of exact points, from SVG, GDSII, OASIS, DXF, Gerber and simple shapes.
 //!
 //! A [`Drawing`] holds cells. A cell holds elements, which are closed outlines under a fill rule with a value, and placements of
 //! other cells, which may be arrays. Points are whole multiples of 1/(256·Q) px and placements are exact, so that a copy lies
@@ -24,10 +24,12 @@ pub mod dxf;
 mod flatten;
 pub mod gds;
 pub mod gerber;
+pub mod layout;
 mod length;
 mod limits;
 mod lower;
 pub mod mesh;
+pub mod oasis;
 pub mod shapes;
 mod sketch;
 mod stroke;

@@ -22,7 +22,7 @@ use std::io::Read;
 use std::sync::Arc;
 
 use crate::flatten::nearest;
-use crate::limits::Limits;
+use crate::limits::{Limits, Memory, Refused};
 
 /// The greatest x and y of a point above a raster, in 1/256 px: 2^26 px.
 const MAX_PLACE: f64 = (1_u64 << 34) as f64;
@@ -71,6 +71,9 @@ pub enum Error {
     /// A place that is no number.
     #[error("triangle {0} has a corner that is no number")]
     NoNumber(u64),
+    /// More memory than the limits allow.
+    #[error(transparent)]
+    Refused(#[from] Refused),
     /// More points or triangles than the limits allow.
     #[error("it has more than {0} corners or triangles; make one with fewer")]
     Large(u64),
@@ -133,6 +136,7 @@ impl Mesh {
                 .all(|&byte| byte >= 0x20 || byte.is_ascii_whitespace());
         let mut builder = Builder {
             limits,
+            memory: Memory::new(&limits),
             known: HashMap::new(),
             mesh: Self {
                 points: Vec::new(),
@@ -251,9 +255,13 @@ impl Solid {
     }
 }
 
+/// What a point takes in the map that knows it.
+const KNOWN: u64 = 2 * (size_of::<([u32; 3], u32)>() as u64 + 1);
+
 /// Gathers triangles; equal points become one.
 struct Builder {
     limits: Limits,
+    memory: Memory,
     known: HashMap<[u32; 3], u32>,
     mesh: Mesh,
 }
@@ -277,11 +285,11 @@ impl Builder {
                 if next as u64 >= self.limits.points.min(u32::MAX.into()) {
                     return Err(Error::Large(self.limits.points));
                 }
-                self.mesh.points.push(place);
+                self.memory.take(KNOWN)?;
+                self.memory.push(&mut self.mesh.points, place)?;
             }
         }
-        self.mesh.triangles.push(triangle);
-        Ok(())
+        Ok(self.memory.push(&mut self.mesh.triangles, triangle)?)
     }
 }
 
@@ -457,6 +465,7 @@ mod tests {
         points: 20,
         items: 10,
         depth: 1,
+        memory: u64::MAX,
     };
 
     fn binary_file(said: u32, triangles: &[[[f32; 3]; 3]]) -> Vec<u8> {

@@ -4,13 +4,14 @@ use kurbo::{Affine, BezPath, PathEl};
 
 use crate::drawing::{Cell, Drawing, Element};
 use crate::flatten::{Fine, coarse, coarsened, cubic, fine, quadratic};
-use crate::limits::{Limits, Refused};
+use crate::limits::{Limits, Memory, Refused};
 use crate::{Rule, Stroke, stroke};
 
 /// A drawing of one cell that is being made: paths become outlines of points in 1/256 px.
 #[derive(Debug)]
 pub struct Sketch {
     limits: Limits,
+    memory: Memory,
     drawing: Drawing,
     cell: Cell,
 }
@@ -18,9 +19,15 @@ pub struct Sketch {
 impl Sketch {
     /// Nothing yet.
     #[must_use]
-    pub const fn new(limits: Limits) -> Self {
+    pub fn new(limits: Limits) -> Self {
+        Self::sharing(limits, Memory::new(&limits))
+    }
+
+    /// Nothing yet; what it takes is counted with what else is.
+    pub(crate) const fn sharing(limits: Limits, memory: Memory) -> Self {
         Self {
             limits,
+            memory,
             drawing: Drawing {
                 denominator: 1,
                 points: Vec::new(),
@@ -53,6 +60,7 @@ impl Sketch {
         value: u16,
         look: &Stroke,
     ) -> Result<(), Refused> {
+        self.memory.room(path.elements().len() as u64 * stroke::STROKED)?;
         let outline = stroke::outline(path, look, transform, self.limits.points)?;
         self.element(&outline, transform, value, Rule::NonZero, false)
     }
@@ -83,13 +91,13 @@ impl Sketch {
         let first = self.drawing.ends.len() as u32;
         self.outlines(path, transform)?;
         let outlines = first..self.drawing.ends.len() as u32;
-        self.cell.elements.push(Element {
+        let element = Element {
             value,
             rule,
             clip,
             outlines,
-        });
-        Ok(())
+        };
+        self.memory.push(&mut self.cell.elements, element)
     }
 
     fn outlines(&mut self, path: &BezPath, transform: Affine) -> Result<(), Refused> {
@@ -98,7 +106,7 @@ impl Sketch {
         for element in path.elements() {
             match *element {
                 PathEl::MoveTo(p) => {
-                    self.end();
+                    self.end()?;
                     start = transform * p;
                     at = fine(start)?;
                     self.point(coarse(start)?)?;
@@ -126,13 +134,12 @@ impl Sketch {
                     self.point(coarse(end)?)?;
                 }
                 PathEl::ClosePath => {
-                    self.end();
+                    self.end()?;
                     at = fine(start)?;
                 }
             }
         }
-        self.end();
-        Ok(())
+        self.end()
     }
 
     /// After a subpath was closed the next goes on from its start.
@@ -153,18 +160,18 @@ impl Sketch {
         if self.drawing.points.len() as u64 >= limit {
             return Err(Refused::Points(limit));
         }
-        self.drawing.points.push(point);
-        Ok(())
+        self.memory.push(&mut self.drawing.points, point)
     }
 
     /// Ends an outline; one of fewer than three points covers nothing.
-    fn end(&mut self) {
+    fn end(&mut self) -> Result<(), Refused> {
         let begun = self.drawing.ends.last().copied().unwrap_or(0) as usize;
         if self.drawing.points.len() - begun < 3 {
             self.drawing.points.truncate(begun);
-        } else {
-            self.drawing.ends.push(self.drawing.points.len() as u32);
+            return Ok(());
         }
+        let end = self.drawing.points.len() as u32;
+        self.memory.push(&mut self.drawing.ends, end)
     }
 
     /// The drawing.

@@ -61,6 +61,12 @@ impl Stroke {
 /// How far an outline may lie from the true one, in pixels.
 const TOLERANCE: f64 = 1.0 / 64.0;
 
+/// The bytes that the outline of a line takes while it is made, for each point of the line.
+pub(crate) const STROKED: u64 = 1 << 10;
+
+/// The bytes of a part of a path in a list that grows.
+pub(crate) const PART: u64 = 2 * size_of::<PathEl>() as u64;
+
 /// The greatest length that the transform gives to a unit.
 pub(crate) fn scale(transform: Affine) -> f64 {
     let [a, b, c, d, ..] = transform.as_coeffs();

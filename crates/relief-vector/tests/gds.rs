@@ -3,15 +3,22 @@
 
 mod dxf;
 mod gerber;
+mod oasis;
 mod stl;
 mod support;
 
 use relief_raster::Rect;
-use relief_vector::gds::{Error, Layers, Library, Options, Origin};
+use relief_vector::gds;
+use relief_vector::layout::{Error, Layers, Library, Options, Origin};
 use relief_vector::{Limits, Pixel, Refused};
 
 fn bytes(name: &str) -> Vec<u8> {
-    let path = format!("{}/tests/gds/{name}.hex", env!("CARGO_MANIFEST_DIR"));
+    bytes_of(&format!("gds/{name}"))
+}
+
+/// The file that stands as text in a file beside these tests.
+fn bytes_of(name: &str) -> Vec<u8> {
+    let path = format!("{}/tests/{name}.hex", env!("CARGO_MANIFEST_DIR"));
     let text: String = std::fs::read_to_string(path)
         .unwrap()
         .split_whitespace()
@@ -23,7 +30,12 @@ fn bytes(name: &str) -> Vec<u8> {
 }
 
 fn read(bytes: &[u8], layers: &str) -> Library {
-    Library::read(bytes, &Layers::parse(layers).unwrap(), Limits::default()).unwrap()
+    gds::read(
+        bytes,
+        &Layers::parse(layers, &Layers::GDS).unwrap(),
+        Limits::default(),
+    )
+    .unwrap()
 }
 
 /// A pixel of so many units of 10^-`digits` m.
@@ -46,7 +58,7 @@ struct Expected {
 }
 
 fn expected(name: &str) -> Expected {
-    let path = format!("{}/tests/gds/{name}.expected", env!("CARGO_MANIFEST_DIR"));
+    let path = format!("{}/tests/{name}.expected", env!("CARGO_MANIFEST_DIR"));
     let text = std::fs::read_to_string(path).unwrap();
     let mut lines = text.lines();
     let count = lines.next().unwrap().parse().unwrap();
@@ -75,9 +87,20 @@ fn expected(name: &str) -> Expected {
 }
 
 fn check(name: &str, layers: &str, units_per_metre: u64, slack: i64) {
-    let expected = expected(name);
     let library = read(&bytes(name), layers);
-    let layout = library.draw(&options(expected.side, units_per_metre)).unwrap();
+    check_drawn(
+        &library,
+        &format!("gds/{name}"),
+        (1, units_per_metre),
+        slack,
+        0.02,
+    );
+}
+
+/// Draws a layout of this unit in metres, and compares polygons, box, area and every pixel with what is expected.
+fn check_drawn(library: &Library, name: &str, unit: (u64, u64), slack: i64, tolerance: f64) {
+    let expected = expected(name);
+    let layout = library.draw(&options(expected.side * unit.0, unit.1)).unwrap();
     assert_eq!(layout.drawing.copies(), expected.count, "{name}: polygons");
     let (is, should) = (layout.extent.unwrap(), expected.extent);
     for (is, should) in [
@@ -98,21 +121,22 @@ fn check(name: &str, layers: &str, units_per_metre: u64, slack: i64) {
         let is = f64::from(*sample) / 65_535.0;
         // A pixel has 64 sub-scanlines, so a level edge may lie 1/128 px beside its place.
         assert!(
-            (is - share).abs() < 0.02,
+            (is - share).abs() < tolerance,
             "{name}: pixel {at} is {is}, not {share}"
         );
     }
     // The area, from pixels so small that this counts for little.
     let side = expected.side / 20;
-    let layout = library.draw(&options(side, units_per_metre)).unwrap();
-    let fine = (expected.size.0 * 21, expected.size.1 * 21);
+    let layout = library.draw(&options(side * unit.0, unit.1)).unwrap();
+    let (columns, rows) = layout.size.unwrap();
+    let fine = (columns as usize, rows as usize);
     let sum: u64 = support::render::<u16>(&layout.drawing, fine)
         .iter()
         .map(|s| u64::from(*s))
         .sum();
     let area = sum as f64 / 65_535.0 * (side * side) as f64;
     assert!(
-        (area / expected.area - 1.0).abs() < 1e-3,
+        (area / expected.area - 1.0).abs() < tolerance / 20.0,
         "{name}: an area of {area}, not {}",
         expected.area
     );
@@ -293,17 +317,17 @@ fn what_is_no_layout_is_refused_with_the_byte() {
     let limits = Limits::default();
     let whole = bytes("cells");
     for cut in [0, 3, 4, 17, whole.len() / 2, whole.len() - 1] {
-        let error = Library::read(&whole[..cut], &Layers::all(), limits).unwrap_err();
+        let error = gds::read(&whole[..cut], &Layers::all(), limits).unwrap_err();
         assert!(matches!(error, Error::Record { .. }), "cut at {cut}: {error}");
     }
-    let text = Library::read(
+    let text = gds::read(
         &b"<svg xmlns='http://www.w3.org/2000/svg'/>"[..],
         &Layers::all(),
         limits,
     );
     assert!(text.unwrap_err().to_string().contains("byte 0"));
     let few = Limits { points: 3, ..limits };
-    let error = Library::read(&whole[..], &Layers::all(), few).unwrap_err();
+    let error = gds::read(&whole[..], &Layers::all(), few).unwrap_err();
     assert!(matches!(error, Error::Refused(Refused::Points(3))), "{error}");
 }
 
@@ -333,4 +357,61 @@ fn cells_that_are_missing_or_contain_themselves_are_named() {
             })
             .is_err()
     );
+}
+
+/// A drawing that is cut anywhere is refused, or drawn as far as it goes; nothing else comes of it.
+#[test]
+fn drawings_that_are_cut_anywhere_are_refused_or_drawn() {
+    let limits = Limits {
+        bytes: 1 << 20,
+        points: 1 << 16,
+        items: 1 << 12,
+        depth: 16,
+        memory: 1 << 22,
+    };
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests");
+    let pixel = Pixel::metres(1, 10_000).unwrap();
+    let text = |name: &str| std::fs::read(format!("{folder}/{name}")).unwrap();
+    let mut refused = [0; 5];
+    for (name, which) in [
+        ("gerber/blocks.gbr", 0),
+        ("gerber/macros.gbr", 0),
+        ("dxf/blocks.dxf", 1),
+    ] {
+        let whole = text(name);
+        for cut in 0..whole.len() {
+            let cut = &whole[..cut];
+            let is_refused = if which == 0 {
+                let board = relief_vector::gerber::Board::read(cut, limits);
+                board
+                    .map(|board| board.draw(&relief_vector::gerber::Options::new(pixel)).map(drop))
+                    .is_err()
+            } else {
+                relief_vector::dxf::Document::read(cut, limits).is_err()
+            };
+            refused[which] += usize::from(is_refused);
+            // What may follow the last command or group is the end of its line.
+            assert!(
+                is_refused || whole.len() - cut.len() <= 2,
+                "{name} cut at {} of {}",
+                cut.len(),
+                whole.len()
+            );
+        }
+    }
+    let stream = bytes("turned");
+    for cut in 0..stream.len() {
+        refused[2] += usize::from(gds::read(&stream[..cut], &Layers::all(), limits).is_err());
+    }
+    assert_eq!(refused[2], stream.len());
+    let svg = "<svg xmlns='http://www.w3.org/2000/svg'><g><path d='M0 0L9 9z' style='fill:#fff'/></g></svg>";
+    for cut in 0..svg.len() {
+        refused[3] += usize::from(relief_vector::svg::Document::parse(&svg[..cut], &limits).is_err());
+    }
+    assert_eq!(refused[3], svg.len());
+    let mesh = [&[b' '; 80][..], &1_u32.to_le_bytes(), &[0; 50]].concat();
+    for cut in 0..mesh.len() {
+        refused[4] += usize::from(relief_vector::mesh::Mesh::read(&mesh[..cut], limits).is_err());
+    }
+    assert_eq!(refused[4], mesh.len());
 }

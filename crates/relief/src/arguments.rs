@@ -111,6 +111,26 @@ pub(crate) struct Reading {
     /// Take what must be known of whole sources from this file of 'relief prepare', in place of computing it anew
     #[arg(long, value_name = "FILE")]
     pub(crate) prepared: Option<PathBuf>,
+    /// What drawings may take while they are read, where the job says it.
+    #[arg(skip)]
+    pub(crate) memory: Option<u64>,
+}
+
+impl Reading {
+    /// The same for a job that may take so much memory.
+    pub(crate) fn within(&self, memory: Option<u64>) -> Self {
+        Self {
+            memory,
+            ..self.clone()
+        }
+    }
+}
+
+impl Job {
+    /// How its design is read.
+    pub(crate) fn reading(&self) -> Reading {
+        self.reading.within(self.memory)
+    }
 }
 
 /// Many jobs of one design.

@@ -140,6 +140,7 @@ pub(crate) fn open(path: &Path, reading: &Reading, silent: bool) -> Result<Opene
     };
     let named = Named {
         files: &files,
+        memory: reading.memory.unwrap_or(relief_engine::DEFAULT_MEMORY),
         data: Mutex::default(),
         asked: Mutex::default(),
     };
@@ -251,6 +252,7 @@ fn confining(root: &Path) -> Result<PathBuf, Failure> {
 /// The files that a design names, as it is checked.
 struct Named<'f> {
     files: &'f Files,
+    memory: u64,
     /// The digests of the files of rows that were read.
     data: Mutex<BTreeMap<String, blake3::Hash>>,
     /// All files that were asked for and could be used.
@@ -291,6 +293,10 @@ impl Drop for Noted<'_> {
 }
 
 impl ImageSource for Named<'_> {
+    fn memory(&self) -> u64 {
+        self.memory
+    }
+
     fn reader(&self, path: &str, limit: u64) -> Result<Box<dyn Read + '_>, String> {
         let reader = ImageSource::reader(self.files, path, limit)?;
         self.note(path);

@@ -35,22 +35,31 @@ pub(crate) struct Loaded {
     pub(crate) warnings: Vec<String>,
 }
 
-/// Points that drawings may yet have.
+/// Points that drawings may yet have, and memory that they may take.
 #[derive(Clone, Debug)]
-pub(crate) struct Budget(Rc<Cell<u64>>);
-
-impl Default for Budget {
-    fn default() -> Self {
-        Self(Rc::new(Cell::new(MAX_DRAWING_POINTS)))
-    }
+pub(crate) struct Budget {
+    points: Rc<Cell<u64>>,
+    memory: Rc<Cell<u64>>,
 }
 
+/// What to do where the memory of a job does not do for reading a file.
+pub(crate) const MORE_MEMORY: &str =
+    "allow more by --memory, or take less of the file: fewer layers, or a part of it in a file of its own";
+
 impl Budget {
+    pub(crate) fn new(memory: u64) -> Self {
+        Self {
+            points: Rc::new(Cell::new(MAX_DRAWING_POINTS)),
+            memory: Rc::new(Cell::new(memory)),
+        }
+    }
+
     /// What the next drawing may hold.
     pub(crate) fn limits(&self) -> Limits {
         Limits {
             bytes: MAX_BYTES,
-            points: self.0.get(),
+            points: self.points.get(),
+            memory: self.memory.get(),
             items: 1 << 22,
             ..Limits::default()
         }
@@ -59,12 +68,28 @@ impl Budget {
     /// Notes what it holds.
     pub(crate) fn take(&self, drawing: &Drawing) {
         self.take_points(drawing.points() as u64);
+        self.take_memory(drawing.bytes());
+    }
+
+    /// Notes that so many bytes more are held.
+    pub(crate) fn take_memory(&self, bytes: u64) {
+        self.memory.set(self.memory.get().saturating_sub(bytes));
+    }
+
+    /// Whether so many bytes may be held beside what is.
+    pub(crate) fn has_memory(&self, bytes: u64) -> bool {
+        bytes <= self.memory.get()
     }
 
     /// Notes that so many points more are held.
     pub(crate) fn take_points(&self, points: u64) {
-        self.0.set(self.0.get().saturating_sub(points));
+        self.points.set(self.points.get().saturating_sub(points));
     }
+}
+
+/// Whether a sentence says that the memory does not do.
+pub(crate) fn is_short_of_memory(why: &str) -> bool {
+    why.contains("takes more memory than the")
 }
 
 impl Checker<'_> {
@@ -82,8 +107,15 @@ impl Checker<'_> {
     /// The font of a file that is named at `span`; nothing where it cannot be used, which is noted.
     pub(crate) fn font(&mut self, path: &str, span: Span) -> Option<Rc<Font>> {
         let images = self.images;
+        let budget = self.drawing_budget();
         let font = self.fonts.entry(path.to_owned()).or_insert_with(|| {
             let bytes = images.data(path, MAX_FONT)?;
+            let length = bytes.len() as u64;
+            if !budget.has_memory(length) {
+                let refused = relief_vector::Refused::Memory(budget.limits().memory);
+                return Err(format!("{}: {refused}", visible(path)));
+            }
+            budget.take_memory(length);
             let font = Font::parse(bytes).map_err(|error| format!("{}: {error}", visible(path)))?;
             Ok(Rc::new(font))
         });
@@ -133,6 +165,11 @@ impl Checker<'_> {
             Ok(loaded) => Some(loaded.clone()),
             Err(why) => {
                 let problem = Problem::new("E510", format!("the drawing cannot be used: {why}"));
+                let help = if is_short_of_memory(why) {
+                    MORE_MEMORY
+                } else {
+                    help
+                };
                 self.note(problem.label(span, "this file").help(help));
                 None
             }

@@ -18,6 +18,7 @@ const LIMITS: Limits = Limits {
     points: 1 << 23,
     items: 1 << 24,
     depth: 1,
+    memory: u64::MAX,
 };
 
 impl Checker<'_> {
@@ -33,14 +34,20 @@ impl Checker<'_> {
                 );
                 return None;
             }
+            let budget = self.drawing_budget();
+            let limits = Limits {
+                memory: budget.limits().memory,
+                ..LIMITS
+            };
             let named = |error: &dyn std::fmt::Display| format!("{}: {error}", visible(path));
             let reader = self.images.reader(path, MAX_BYTES);
             let mesh = reader.and_then(|mut reader| {
                 let reader: &mut dyn Read = &mut *reader;
-                let mesh = Mesh::read(reader, LIMITS).map_err(|error| named(&error))?;
+                let mesh = Mesh::read(reader, limits).map_err(|error| named(&error))?;
                 if mesh.triangles() == 0 {
                     return Err(named(&"it has no triangles"));
                 }
+                budget.take_memory((mesh.points() as u64 + mesh.triangles() as u64) * 12);
                 Ok(Rc::new(mesh))
             });
             self.meshes.insert(path.to_owned(), mesh);
@@ -49,6 +56,11 @@ impl Checker<'_> {
             Ok(mesh) => Some(Rc::clone(mesh)),
             Err(why) => {
                 let problem = Problem::new("E510", format!("the mesh cannot be used: {why}"));
+                let help = if super::drawings::is_short_of_memory(why) {
+                    super::MORE_MEMORY
+                } else {
+                    help
+                };
                 self.note(problem.label(span, "this file").help(help));
                 None
             }

@@ -33,7 +33,7 @@ pub use assets::MAX_FILES;
 pub(crate) use assets::{Asset, Known};
 pub(crate) use document::Document;
 pub use drawings::MAX_DRAWING_POINTS;
-pub(crate) use drawings::{Budget, Loaded};
+pub(crate) use drawings::{Budget, Loaded, MORE_MEMORY};
 pub use tables::MAX_TABLE_WORK;
 pub(crate) use tables::{TableKey, not_a_number};
 pub(crate) use values::{Values, vanishing};
@@ -249,7 +249,7 @@ impl<'c> Checker<'c> {
             work: 0,
             shape_points: MAX_SHAPE_POINTS,
             drawings: HashMap::new(),
-            drawing_budget: Budget::default(),
+            drawing_budget: Budget::new(images.memory()),
             meshes: HashMap::new(),
             fonts: HashMap::new(),
             problems: Vec::new(),

@@ -269,6 +269,7 @@ fn no_shape(span: Span, refused: Refused) -> Problem {
             "a curve has a point for every few pixels: draw smaller ones, or the shape once in a `define`, a `repeat` or a \
              `lattice`",
         ),
+        Refused::Memory(_) => (refused.to_string(), "draw fewer shapes"),
         Refused::Negative(what, value) => (format!("{what} is {value}"), "write a length above 0"),
     };
     Problem::new("E511", message).label(span, "this shape").help(help)

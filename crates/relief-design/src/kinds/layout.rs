@@ -177,6 +177,15 @@ impl LayoutDraft {
             sizing.note(refused(message).help(K::FEWER));
             return None;
         }
+        if !self.budget.has_memory(drawing.bytes()) {
+            let message = relief_vector::Refused::Memory(self.budget.limits().memory);
+            let message = format!(
+                "the drawing cannot be used: {}: {message}",
+                crate::visible(&self.path)
+            );
+            sizing.note(refused(message).help(crate::draft::MORE_MEMORY));
+            return None;
+        }
         self.budget.take(drawing);
         Some(Arc::new(Drawing::clone(drawing).moved((0, down))))
     }

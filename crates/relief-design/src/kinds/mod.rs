@@ -7,6 +7,7 @@
 mod affine;
 mod bilateral;
 mod box_mean;
+mod cells;
 mod compose;
 mod convolve;
 mod detrend;
@@ -39,6 +40,7 @@ mod morphology;
 mod natural;
 mod noise;
 mod normalise;
+mod oasis;
 mod otsu;
 mod path;
 mod polygon;
@@ -530,6 +532,7 @@ kinds! {
     marks::Marks,
     svg::Svg,
     gds::Gds,
+    oasis::Oasis,
     dxf::Dxf,
     gerber::Gerber,
     text::Text,

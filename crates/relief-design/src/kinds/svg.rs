@@ -108,13 +108,19 @@ fn load(
     budget: &Budget,
 ) -> Result<Loaded, String> {
     let mut bytes = Vec::new();
-    file.read_to_end(&mut bytes)
+    let limits = budget.limits();
+    // One byte more says that it is too long.
+    file.take(limits.memory.saturating_add(1))
+        .read_to_end(&mut bytes)
         .map_err(|error| format!("{}: {error}", visible(path)))?;
+    if bytes.len() as u64 > limits.memory {
+        let refused = relief_vector::Refused::Memory(limits.memory);
+        return Err(format!("{}: {refused}", visible(path)));
+    }
     let text = String::from_utf8(bytes).map_err(|error| {
         let byte = error.utf8_error().valid_up_to();
         format!("{}: byte {byte} is not UTF-8", visible(path))
     })?;
-    let limits = budget.limits();
     let options = svg::Options::default().with(|with| {
         with.pixel = pixel;
         with.gray = gray;
@@ -137,6 +143,7 @@ fn load(
     if more > 0 {
         warnings.push(format!("{}: {more} more things are not drawn", visible(path)));
     }
+    budget.take_memory(text.len() as u64);
     Ok(Loaded {
         drawing: Arc::new(picture.drawing),
         size,

@@ -1358,6 +1358,7 @@ fn drawn_child(node: &str) -> (Placed, Option<Pixels>) {
     let drawn = match &design.node(child.node).kind {
         Kind::Svg(kind) => kind.drawn.clone(),
         Kind::Gds(kind) => kind.drawn.clone(),
+        Kind::Oasis(kind) => kind.drawn.clone(),
         Kind::Dxf(kind) => kind.drawn.clone(),
         Kind::Gerber(kind) => kind.drawn.clone(),
         Kind::Text(kind) => kind.drawn.clone(),
@@ -1406,20 +1407,16 @@ fn drawings_fill_their_nodes_as_fit_says() {
 #[test]
 fn layouts_lie_by_their_datum_or_their_box() {
     // The lenses begin 204 µm from the left and end 1 696 µm above the bottom; the crosses reach from 125 to 2 275 and from 50 to 1 850.
-    let datum = "gds \"mask.gds\" layer=\"1/0\" value=255 width=2400 height=1900";
-    assert_eq!(
-        drawn_child(datum),
-        ((0, 0, 2_400, 1_900), Some((204, 204, 2_196, 1_696)))
-    );
-    let boxed = "gds \"mask.gds\" layer=\"1\" value=255 origin=\"box\"";
-    assert_eq!(
-        drawn_child(boxed),
-        ((0, 0, 2_150, 1_800), Some((79, 154, 2_071, 1_646)))
-    );
-    let crosses = "gds \"mask.gds\" layer=\"2/*\" value=255 origin=\"box\"";
-    assert_eq!(drawn_child(crosses).1, Some((0, 0, 2_150, 1_800)));
-    let lens = "gds \"mask.gds\" cell=\"LENS\" value=255 origin=\"box\"";
-    assert_eq!(drawn_child(lens), ((0, 0, 42, 42), Some((0, 0, 42, 42))));
+    for file in ["gds \"mask.gds\"", "oasis \"mask.oas\""] {
+        let datum = drawn_child(&format!("{file} layer=\"1/0\" value=255 width=2400 height=1900"));
+        assert_eq!(datum, ((0, 0, 2_400, 1_900), Some((204, 204, 2_196, 1_696))));
+        let boxed = drawn_child(&format!("{file} layer=\"1\" value=255 origin=\"box\""));
+        assert_eq!(boxed, ((0, 0, 2_150, 1_800), Some((79, 154, 2_071, 1_646))));
+        let crosses = drawn_child(&format!("{file} layer=\"2/*\" value=255 origin=\"box\""));
+        assert_eq!(crosses.1, Some((0, 0, 2_150, 1_800)));
+        let lens = drawn_child(&format!("{file} cell=\"LENS\" value=255 origin=\"box\""));
+        assert_eq!(lens, ((0, 0, 42, 42), Some((0, 0, 42, 42))));
+    }
 }
 
 #[test]
@@ -1452,7 +1449,12 @@ fn boards_lie_by_their_box_or_their_datum() {
 
 #[test]
 fn drawings_in_nodes_too_high_for_them_are_refused() {
-    for node in ["gds \"mask.gds\"", "dxf \"sheet.dxf\"", "gerber \"copper.gbr\""] {
+    for node in [
+        "gds \"mask.gds\"",
+        "oasis \"mask.oas\"",
+        "dxf \"sheet.dxf\"",
+        "gerber \"copper.gbr\"",
+    ] {
         let text = format!(
             "relief version=1\ncanvas width=9 height=9 pixel=\"1.000003um\"\n\
              compose {{ (base){node} value=1 origin=\"datum\" width=9 height=1099511627776 }}"

@@ -14,7 +14,7 @@ use relief_raster::Depth;
 use crate::files;
 
 /// Drawings in which something is wrong.
-const DRAWINGS: [(&str, &str); 13] = [
+const DRAWINGS: [(&str, &str); 17] = [
     (
         "text.svg",
         "<svg xmlns='http://www.w3.org/2000/svg' width='40' height='30'>\n  <text>a</text>\n  <rect width='9' height='9' fill='#fff'/>\n</svg>",
@@ -26,6 +26,13 @@ const DRAWINGS: [(&str, &str); 13] = [
     ("html.svg", "<html/>"),
     ("broken.svg", "<svg xmlns='http://www.w3.org/2000/svg'>\n<g>"),
     ("text.gds", "no layout"),
+    ("oasis.gds", "%SEMI-OASIS\r\n\u{1}\u{3}1.0"),
+    ("stream.oas", "\0\u{6}\0\u{2}\u{2}X\0"),
+    (
+        "cut.oas",
+        "%SEMI-OASIS\r\n\u{1}\u{3}1.0\0\u{a}\u{1}\u{e}\u{3}TOP\u{14}",
+    ),
+    ("text.oas", "no layout"),
     ("text.dxf", "no drawing\nat all\n"),
     (
         "unitless.dxf",

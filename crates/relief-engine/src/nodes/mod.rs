@@ -134,5 +134,5 @@ kinds! {
     threshold::Threshold,
     turn::Turn;
     // Words that draw.
-    drawing::Drawing of Rectangle, Ellipse, Polygon, Line, Path, Marks, Svg, Gds, Dxf, Gerber, Text,
+    drawing::Drawing of Rectangle, Ellipse, Polygon, Line, Path, Marks, Svg, Gds, Oasis, Dxf, Gerber, Text,
 }

@@ -4,7 +4,9 @@ use relief_design::{Conversion, Design, ImageError, ImageSource, Picture as Serv
 use relief_engine::{Error, Kept, NoImages, Options, Period, Plan, Rect};
 
 use crate::oracle::model::{Item, Picture};
-use crate::oracle::nodes::{Compose, Dxf, Fold, Gerber, Mesh, Outlines, Pitched, Polygon, Repeat, Stretched};
+use crate::oracle::nodes::{
+    Compose, Dxf, Fold, Gerber, Mesh, Oasis, Outlines, Pitched, Polygon, Repeat, Stretched,
+};
 use crate::pictures::Pictures;
 use crate::run::{design, parse, rendered, renderer, window};
 use crate::ways::{PLAIN, TILES, Way, every, model};
@@ -147,6 +149,7 @@ fn files_across_many_tiles_have_the_samples_of_what_they_hold() {
     for centres in [false, true] {
         every(&model(40, 25, Gerber(outlines(centres))), &ways);
         every(&model(40, 25, Dxf(outlines(centres))), &ways);
+        every(&model(40, 25, Oasis(outlines(centres))), &ways);
     }
     every(&model(40, 25, Mesh(plates)), &ways);
     // What is clear took away from what was drawn before it, and from nothing after it.

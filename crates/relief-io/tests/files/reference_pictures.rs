@@ -76,6 +76,7 @@ impl ImageSource for Examples {
         let bytes: &[u8] = match path.rsplit_once('.') {
             Some((_, "svg")) => include_bytes!("../../../../examples/plate/logo.svg"),
             Some((_, "gds")) => include_bytes!("../../../../examples/mask/mask.gds"),
+            Some((_, "oas")) => include_bytes!("../../../../examples/mask/mask.oas"),
             Some((_, "dxf")) => include_bytes!("../../../relief-engine/tests/golden/sheet.dxf"),
             Some((_, "gbr")) => include_bytes!("../../../../examples/board/copper.gbr"),
             Some((_, "stl")) => include_bytes!("../../../relief-engine/tests/golden/coin.stl"),

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use super::Error;
 use super::groups::Groups;
-use crate::limits::{Limits, Refused};
+use crate::limits::{Limits, Memory, Refused};
 
 /// A drawing, read.
 #[derive(Debug)]
@@ -25,6 +25,7 @@ pub struct Document {
     /// The corners of all polylines, with the bulge of the side from each to the next.
     pub(super) corners: Vec<(f64, f64, f64)>,
     pub(super) limits: Limits,
+    pub(super) memory: Memory,
 }
 
 /// Entities by one name.
@@ -90,6 +91,9 @@ pub(super) struct Insert {
     pub(super) rows: u32,
     pub(super) spacing: (f64, f64),
 }
+
+/// What a name takes in a map, beside its letters.
+const NAMED: u64 = 2 * (size_of::<(String, u32)>() as u64 + 1);
 
 /// The layer whose entities lie on that of the insert of their block.
 pub(super) const INHERITED: u32 = 0;
@@ -168,6 +172,7 @@ impl Document {
             names: HashMap::new(),
             corners: Vec::new(),
             limits,
+            memory: Memory::new(&limits),
         };
         let mut groups = Groups::new(reader, limits.bytes);
         let mut whole = Block::default();
@@ -207,7 +212,7 @@ impl Document {
             }
             groups.next()?;
         }
-        document.blocks.push(whole);
+        document.memory.push(&mut document.blocks, whole)?;
         Ok(document)
     }
 
@@ -231,7 +236,8 @@ impl Document {
         if number as u64 > self.limits.items {
             return Err(Refused::Items(self.limits.items).into());
         }
-        self.layers.push(name.clone());
+        self.memory.take(NAMED + 2 * name.len() as u64)?;
+        self.memory.push(&mut self.layers, name.clone())?;
         self.layer_numbers.insert(name, number as u32);
         Ok(number as u32)
     }
@@ -314,7 +320,8 @@ impl Document {
             if self.names.insert(block.name.clone(), number).is_some() {
                 return Err(groups.fault(format!("a second block is named {:?}", block.name)));
             }
-            self.blocks.push(block);
+            self.memory.take(NAMED + 2 * block.name.len() as u64)?;
+            self.memory.push(&mut self.blocks, block)?;
             groups.next()?;
         }
     }
@@ -370,8 +377,7 @@ impl Document {
         if self.corners.len() as u64 >= self.limits.points {
             return Err(Refused::Points(self.limits.points).into());
         }
-        self.corners.push(corner);
-        Ok(())
+        Ok(self.memory.push(&mut self.corners, corner)?)
     }
 
     /// Reads the entity whose group 0 is at hand, and the group after it.
@@ -526,14 +532,18 @@ impl Document {
         if block.entities.len() as u64 >= self.limits.items {
             return Err(Refused::Items(self.limits.items).into());
         }
-        block.entities.push(Entity {
+        if let Shape::Insert(insert) = &shape {
+            self.memory
+                .take(size_of::<Insert>() as u64 + insert.name.len() as u64)?;
+        }
+        let entity = Entity {
             line: open.line,
             layer: open.layer,
             // Lines have places of their own.
             mirrored: open.up < 0.0 && open.kind != "LINE",
             shape,
-        });
-        Ok(())
+        };
+        Ok(self.memory.push(&mut block.entities, entity)?)
     }
 }
 

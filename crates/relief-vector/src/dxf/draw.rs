@@ -10,9 +10,10 @@ use super::document::{Block, Document, Entity, INHERITED, Insert, Shape};
 use crate::assembly::{Assembly, Bounds, Linear, Place, apply, finer, placed, product, turn, union};
 use crate::drawing::{Cell, Drawing, Lattice, Placement, spread};
 use crate::flatten::{MAX, nearest};
-use crate::limits::{Limits, Refused};
+use crate::limits::{Limits, Memory, Refused};
 use crate::shapes::{arc_tolerance, cubics, ellipse_within, flat_arc};
 use crate::sketch::Sketch;
+use crate::stroke::PART;
 use crate::{Pixel, Rule, Stroke};
 
 pub use crate::assembly::Origin;
@@ -100,7 +101,7 @@ impl Document {
             wanted: (0..self.layers.len() as u32).map(wanted).collect(),
             known: HashMap::new(),
             open: vec![false; self.blocks.len()],
-            assembly: Assembly::new(self.limits),
+            assembly: Assembly::new(self.limits, self.memory.fork()),
             warnings: Vec::new(),
             told: HashSet::new(),
             more: 0,
@@ -108,10 +109,11 @@ impl Document {
         let root = self.blocks.len() as u32 - 1;
         let number = drawer.block(root, [scale, 0.0, 0.0, -scale], INHERITED, 0)?;
         let place = Place::of(drawer.assembly.bounds(number), options.origin)?;
+        let memory = drawer.assembly.memory().clone();
         let mut drawing = drawer.assembly.finish();
         let mut number = number;
         if options.stroke.is_none() && options.rule == Rule::EvenOdd {
-            drawing = flat(&drawing, number, &self.limits)?;
+            drawing = flat(&drawing, number, &self.limits, &memory)?;
             number = 0;
         }
         place.root(&mut drawing, number);
@@ -132,6 +134,9 @@ fn seen(mirrored: bool) -> Linear {
 
 /// A block, its matrix, and whether the layer of its insert is drawn, and hidden.
 type Key = (u32, [u64; 4], (bool, bool));
+
+/// What a block takes in the map that knows it.
+const KNOWN: u64 = 2 * (size_of::<(Key, u32)>() as u64 + 1);
 
 struct Drawer<'a> {
     document: &'a Document,
@@ -192,7 +197,9 @@ impl Drawer<'_> {
                 }
             }
         }
-        Ok(curves.finish()?.drawing.bounds())
+        let drawing = curves.finish()?.drawing;
+        Assembly::forget(self.assembly.memory(), &drawing);
+        Ok(drawing.bounds())
     }
 
     /// The number of the cell that draws a block with a matrix.
@@ -212,7 +219,17 @@ impl Drawer<'_> {
         }
         self.open[number as usize] = true;
         let block = &document.blocks[number as usize];
-        let curves = || Curves::new(self.options, &document.corners, block.base, linear, limits);
+        let memory = self.assembly.memory();
+        let curves = || {
+            Curves::new(
+                self.options,
+                &document.corners,
+                block.base,
+                linear,
+                limits,
+                memory.clone(),
+            )
+        };
         let (mut drawn, all) = (curves(), curves());
         let mut placements = Vec::new();
         let mut own = None;
@@ -230,7 +247,7 @@ impl Drawer<'_> {
                 if let Some(inner) = self.assembly.bounds(placement.cell) {
                     own = Some(union(own, spread(inner, &placement.lattice)));
                 }
-                placements.push(placement);
+                self.assembly.memory().push(&mut placements, placement)?;
             } else if self.wanted[layer as usize] {
                 if let Shape::Other(what) = entity.shape {
                     self.warn(line, what);
@@ -260,6 +277,7 @@ impl Drawer<'_> {
         }
         self.open[number as usize] = false;
         let place = self.assembly.cell(Cell { elements, placements }, own)?;
+        self.assembly.memory().take(KNOWN)?;
         self.known.insert(key, place);
         Ok(place)
     }
@@ -324,7 +342,7 @@ impl Drawer<'_> {
 type Outlines = Vec<(u32, (i64, i64))>;
 
 /// All copies of all cells written out in one: what is even-odd is one element, so that a block within a curve is a hole.
-fn flat(drawing: &Drawing, root: u32, limits: &Limits) -> Result<Drawing, Error> {
+fn flat(drawing: &Drawing, root: u32, limits: &Limits, memory: &Memory) -> Result<Drawing, Error> {
     // The points of each cell with all that it places.
     let mut counts: Vec<u128> = Vec::with_capacity(drawing.cells.len());
     for cell in &drawing.cells {
@@ -341,6 +359,8 @@ fn flat(drawing: &Drawing, root: u32, limits: &Limits) -> Result<Drawing, Error>
     if counts[root as usize] > u128::from(limit) {
         return Err(Refused::Points(limit).into());
     }
+    // Points, and for at least three of them an end, an outline with its place twice as it grows, and a copy that waits.
+    memory.take(counts[root as usize] as u64 * (16 + 40))?;
     // Outlines with where they lie, of what is even-odd and of every other element by itself.
     let mut whole = Outlines::new();
     let mut others: HashMap<(u32, usize), Outlines> = HashMap::new();
@@ -411,6 +431,9 @@ struct Curves<'a> {
     base: (f64, f64),
     linear: Linear,
     limits: Limits,
+    memory: Memory,
+    /// Bytes that the curves take until they are drawn.
+    taken: u64,
     sketch: Sketch,
     /// Parts of all curves that are gathered.
     elements: u64,
@@ -423,6 +446,9 @@ struct Curves<'a> {
     /// Open ones, with the lines that they stand in.
     open: Vec<Piece>,
 }
+
+/// What a curve takes beside its parts: what tells it from others, and its ends among those of all.
+const CURVE: u64 = 512;
 
 /// What a block comes to.
 struct Drawn {
@@ -447,6 +473,7 @@ impl<'a> Curves<'a> {
         base: (f64, f64),
         linear: Linear,
         limits: Limits,
+        memory: Memory,
     ) -> Self {
         Self {
             options,
@@ -454,7 +481,9 @@ impl<'a> Curves<'a> {
             base,
             linear,
             limits,
-            sketch: Sketch::new(limits),
+            sketch: Sketch::sharing(limits, memory.clone()),
+            memory,
+            taken: 0,
             elements: 0,
             known: HashSet::new(),
             again: Vec::new(),
@@ -558,6 +587,10 @@ impl<'a> Curves<'a> {
                 if self.elements > self.limits.points / 4 {
                     return Err(Refused::Points(self.limits.points).into());
                 }
+                // It is there once as it is, then joined to others, then with all that are closed.
+                let bytes = path.elements().len() as u64 * 2 * PART + CURVE;
+                self.memory.take(bytes)?;
+                self.taken += bytes;
                 self.curve(path, closed, entity.line);
             }
         }
@@ -608,6 +641,7 @@ impl<'a> Curves<'a> {
                 }
             }
         }
+        self.memory.give(self.taken);
         Ok(Drawn {
             drawing: self.sketch.finish(),
             open,

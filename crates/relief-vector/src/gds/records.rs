@@ -2,7 +2,7 @@
 
 use std::io::Read;
 
-use super::Error;
+use crate::layout::{Error, Format, Place};
 
 pub(super) mod kind {
     pub(crate) const HEADER: u8 = 0x00;
@@ -39,16 +39,14 @@ pub(super) mod kind {
 /// One record.
 pub(super) struct Record<'a> {
     pub(super) at: u64,
+    cell: Option<&'a str>,
     pub(super) kind: u8,
     pub(super) data: &'a [u8],
 }
 
 impl Record<'_> {
     pub(super) fn fault(&self, what: impl Into<String>) -> Error {
-        Error::Record {
-            at: self.at,
-            what: what.into(),
-        }
+        fault(self.at, self.cell, what)
     }
 
     /// The whole numbers of two bytes, at least `count`.
@@ -78,7 +76,7 @@ impl Record<'_> {
     }
 
     /// Points, each of two numbers of four bytes.
-    pub(super) fn points(&self) -> Result<impl Iterator<Item = (i32, i32)>, Error> {
+    pub(super) fn points(&self) -> Result<impl ExactSizeIterator<Item = (i32, i32)>, Error> {
         if self.data.is_empty() || !self.data.len().is_multiple_of(8) {
             return Err(self.fault(format!(
                 "points take 8 bytes each, but there are {}",
@@ -131,6 +129,19 @@ pub(super) struct Records<R> {
     at: u64,
     limit: u64,
     data: Vec<u8>,
+    /// The cell that the records are of, as messages show it.
+    pub(super) cell: Option<String>,
+}
+
+fn fault(at: u64, cell: Option<&str>, what: impl Into<String>) -> Error {
+    Error::Record {
+        place: Box::new(Place {
+            at,
+            block: None,
+            cell: cell.map(str::to_owned),
+        }),
+        what: what.into(),
+    }
 }
 
 impl<R: Read> Records<R> {
@@ -140,24 +151,30 @@ impl<R: Read> Records<R> {
             at: 0,
             limit,
             data: Vec::new(),
+            cell: None,
         }
+    }
+
+    pub(super) fn fault(&self, at: u64, what: impl Into<String>) -> Error {
+        fault(at, self.cell.as_deref(), what)
     }
 
     /// The next record. A stream that ends before it ought to is a fault.
     pub(super) fn next(&mut self) -> Result<Record<'_>, Error> {
         let at = self.at;
-        let fault = |what: &str| Error::Record {
-            at,
-            what: what.into(),
-        };
         let mut head = [0; 4];
         self.fill(&mut head, at)?;
         let length = usize::from(u16::from_be_bytes([head[0], head[1]]));
+        if at == 0
+            && let Some(format) = Format::of(&head).filter(|format| *format != Format::Gds)
+        {
+            return Err(Error::Format(format));
+        }
         if length < 4 || !length.is_multiple_of(2) {
-            return Err(fault(&format!("no record of GDSII is {length} bytes long")));
+            return Err(self.fault(at, format!("no record of GDSII is {length} bytes long")));
         }
         if at + length as u64 > self.limit {
-            return Err(fault(&format!("the layout is longer than {} bytes", self.limit)));
+            return Err(self.fault(at, format!("the layout is longer than {} bytes", self.limit)));
         }
         let mut data = std::mem::take(&mut self.data);
         data.resize(length - 4, 0);
@@ -167,18 +184,19 @@ impl<R: Read> Records<R> {
         self.at = at + length as u64;
         Ok(Record {
             at,
+            cell: self.cell.as_deref(),
             kind: head[2],
             data: &self.data,
         })
     }
 
     fn fill(&mut self, bytes: &mut [u8], at: u64) -> Result<(), Error> {
-        self.reader.read_exact(bytes).map_err(|error| match error.kind() {
-            std::io::ErrorKind::UnexpectedEof => Error::Record {
-                at,
-                what: "the layout ends here, without the record ENDLIB".into(),
-            },
-            _ => Error::Io(error),
-        })
+        match self.reader.read_exact(bytes) {
+            Ok(()) => Ok(()),
+            Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => {
+                Err(self.fault(at, "the layout ends here, without the record ENDLIB"))
+            }
+            Err(error) => Err(Error::Io(error)),
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::aperture::Aperture;
 use crate::assembly::Linear;
-use crate::limits::Limits;
+use crate::limits::{Limits, Memory};
 
 /// A layer of a board, read.
 #[derive(Debug)]
@@ -20,6 +20,7 @@ pub struct Board {
     pub(super) segments: Vec<Segment>,
     pub(super) arcs: Vec<Arc>,
     pub(super) limits: Limits,
+    pub(super) memory: Memory,
 }
 
 /// A part of a line, from where the one before it ended.

@@ -13,6 +13,7 @@ use crate::drawing::{Cell, Drawing, Lattice, Placement, spread};
 use crate::limits::Refused;
 use crate::shapes::polygon;
 use crate::sketch::Sketch;
+use crate::stroke::PART;
 use crate::{Cap, Join, Pixel, Rule, Stroke};
 
 /// How a board is drawn.
@@ -72,7 +73,7 @@ impl Board {
             scale: (above as f64, below as f64),
             // The pixels in the unit of the file.
             per_unit: above as f64 * self.per_unit / below as f64,
-            assembly: Assembly::new(self.limits),
+            assembly: Assembly::new(self.limits, self.memory.fork()),
             apertures: HashMap::new(),
             blocks: HashMap::new(),
         };
@@ -105,6 +106,9 @@ struct Level {
     placements: Vec<Placement>,
     bounds: Option<Bounds>,
 }
+
+/// What an aperture or a block takes in the map that knows it.
+const KNOWN: u64 = 2 * (size_of::<(Key, (u32, Tone))>() as u64 + 1);
 
 /// What is drawn with a matrix: its number, the matrix, and whether it is clear or, for a block, turned round.
 type Key = (u32, [u64; 4], bool);
@@ -158,14 +162,14 @@ impl Drawer<'_> {
                     let value = if clear { 0 } else { self.value };
                     let look = board.looks[*look as usize];
                     let aperture = &board.apertures[*aperture as usize];
-                    let path = self.path(*from, segments);
+                    let path = self.path(*from, segments)?;
                     let level = self.level(&mut levels, clear)?;
                     self.line(&mut level.sketch, &path, aperture, (linear, look), value)?;
                 }
                 Shape::Contour { from, segments } => {
                     let segments = &board.segments[segments.start as usize..segments.end as usize];
                     let value = if clear { 0 } else { self.value };
-                    let path = self.path(*from, segments).curve_for(0.0);
+                    let path = self.path(*from, segments)?.curve_for(0.0);
                     let [a, b, c, d] = linear;
                     let level = self.level(&mut levels, clear)?;
                     let transform = Affine::new([a, b, c, d, 0.0, 0.0]);
@@ -203,6 +207,7 @@ impl Drawer<'_> {
             }
         }
         let drawn = self.finish(levels)?;
+        self.assembly.memory().take(KNOWN)?;
         self.blocks.insert(key, drawn);
         Ok(drawn)
     }
@@ -214,7 +219,7 @@ impl Drawer<'_> {
         }
         Ok(levels.open.get_or_insert_with(|| Level {
             clear,
-            sketch: Sketch::new(self.board.limits),
+            sketch: self.assembly.sketch(),
             placements: Vec::new(),
             bounds: None,
         }))
@@ -249,17 +254,18 @@ impl Drawer<'_> {
         };
         self.assembly.count()?;
         let placement = Placement { cell, lattice };
+        let memory = self.assembly.memory().clone();
         match tone {
             Tone::Nothing => {}
             Tone::Both => {
                 self.close(levels)?;
                 levels.mixed = true;
-                levels.done.push((placement, tone));
+                self.assembly.memory().push(&mut levels.done, (placement, tone))?;
             }
             Tone::Dark | Tone::Clear => {
                 let level = self.level(levels, tone == Tone::Clear)?;
                 level.bounds = Some(union(level.bounds, spread(inner, &lattice)));
-                level.placements.push(placement);
+                memory.push(&mut level.placements, placement)?;
             }
         }
         Ok(())
@@ -328,7 +334,7 @@ impl Drawer<'_> {
         if let Some(known) = self.apertures.get(&key) {
             return Ok((*known, tone));
         }
-        let mut sketch = Sketch::new(self.board.limits);
+        let mut sketch = self.assembly.sketch();
         let [a, b, c, d] = linear.map(|v| v * self.per_unit);
         let value = if clear { 0 } else { self.value };
         let aperture = &self.board.apertures[number as usize];
@@ -341,12 +347,15 @@ impl Drawer<'_> {
             placements: Vec::new(),
         };
         let cell = self.assembly.cell(cell, bounds)?;
+        self.assembly.memory().take(KNOWN)?;
         self.apertures.insert(key, cell);
         Ok((cell, tone))
     }
 
     /// Segments in pixels, y up.
-    fn path(&self, from: (i64, i64), segments: &[Segment]) -> Vec<Step> {
+    fn path(&self, from: (i64, i64), segments: &[Segment]) -> Result<Vec<Step>, Refused> {
+        let memory = self.assembly.memory();
+        memory.room(segments.len() as u64 * (size_of::<Step>() as u64 + 2 * PART))?;
         let mut steps = vec![Step {
             to: self.place(from),
             arc: None,
@@ -361,7 +370,7 @@ impl Drawer<'_> {
                     .map(|arc| (self.pixels(arc.centre), arc.sweep)),
             }
         }));
-        steps
+        Ok(steps)
     }
 
     /// A line along a path that is drawn by an aperture.

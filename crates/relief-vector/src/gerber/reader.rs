@@ -9,7 +9,7 @@ use super::aperture::{Aperture, Macro};
 use super::board::{Arc, Board, Object, STRAIGHT, Segment, Shape};
 use super::words::{Next, Words, shown};
 use crate::assembly::{Linear, product, turn};
-use crate::limits::{Limits, Refused};
+use crate::limits::{Limits, Memory, Refused};
 
 impl Board {
     /// Reads a file up to M02.
@@ -36,6 +36,9 @@ impl Board {
         }
     }
 }
+
+/// What an aperture or a look takes in the maps that know it.
+const KNOWN: u64 = 128;
 
 /// How coordinates are written.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -121,6 +124,7 @@ impl<R: Read> Reader<R> {
                 segments: Vec::new(),
                 arcs: Vec::new(),
                 limits,
+                memory: Memory::new(&limits),
             },
             unit: None,
             format: None,
@@ -196,7 +200,8 @@ impl<R: Read> Reader<R> {
         self.count()?;
         let clear = self.clear;
         if let Some(open) = self.open.last_mut() {
-            open.objects.push(Object { clear, shape });
+            let object = Object { clear, shape };
+            self.board.memory.push(&mut open.objects, object)?;
         }
         Ok(())
     }
@@ -397,11 +402,14 @@ impl<R: Read> Reader<R> {
             });
         }
         let number = self.board.arcs.len() as u32;
-        self.board.arcs.extend(arc);
-        self.board.segments.push(Segment {
+        let segment = Segment {
             to,
             arc: if arc.is_some() { number } else { STRAIGHT },
-        });
+        };
+        if let Some(arc) = arc {
+            self.board.memory.push(&mut self.board.arcs, arc)?;
+        }
+        self.board.memory.push(&mut self.board.segments, segment)?;
         Ok(())
     }
 
@@ -614,7 +622,8 @@ impl<R: Read> Reader<R> {
         }
         self.count()?;
         self.look = self.board.looks.len() as u32;
-        self.board.looks.push(look);
+        self.board.memory.take(KNOWN)?;
+        self.board.memory.push(&mut self.board.looks, look)?;
         self.looks.insert(key, self.look);
         Ok(())
     }
@@ -629,7 +638,9 @@ impl<R: Read> Reader<R> {
             match self.words.next()? {
                 Next::Word => {
                     self.count()?;
-                    statements.push(self.words.text());
+                    let statement = self.words.text();
+                    self.board.memory.take(statement.len() as u64)?;
+                    self.board.memory.push(&mut statements, statement)?;
                 }
                 Next::End => break,
                 Next::Nothing => return Err(self.fault(format!("the file ends within the macro {name:?}"))),
@@ -656,6 +667,7 @@ impl<R: Read> Reader<R> {
             .map(|number| self.number(number))
             .collect::<Result<Vec<f64>, Error>>()?;
         let name = name.trim();
+        let before = self.spent;
         let aperture = if let "C" | "R" | "O" | "P" = name {
             Aperture::standard(name, &numbers)
         } else {
@@ -667,13 +679,15 @@ impl<R: Read> Reader<R> {
                 .map_err(|what| format!("the aperture D{code} of the macro {:?}: {what}", shown(name)))
         };
         let aperture = aperture.map_err(|what| self.fault(what))?;
+        self.board.memory.take((self.spent - before) * 64)?;
         self.keep(code, aperture)
     }
 
     fn keep(&mut self, code: u32, aperture: Aperture) -> Result<(), Error> {
         self.count()?;
         self.codes.insert(code, self.board.apertures.len() as u32);
-        self.board.apertures.push(aperture);
+        self.board.memory.take(KNOWN)?;
+        self.board.memory.push(&mut self.board.apertures, aperture)?;
         Ok(())
     }
 
@@ -763,7 +777,7 @@ impl<R: Read> Reader<R> {
             return Ok(());
         };
         let block = self.board.blocks.len() as u32;
-        self.board.blocks.push(open.objects);
+        self.board.memory.push(&mut self.board.blocks, open.objects)?;
         match open.purpose {
             Purpose::Whole => Ok(()),
             Purpose::Aperture(code) => self.keep(code, Aperture::Block(block)),

@@ -162,6 +162,9 @@ pub struct Document<'a> {
 
 /// The namespace of SVG.
 const SVG: &str = "http://www.w3.org/2000/svg";
+/// Bytes of a node and of an attribute in the tree, in lists that grow.
+const NODE: u64 = 192;
+const ATTRIBUTE: u64 = 160;
 /// Nodes of a document.
 const MAX_NODES: u32 = 1 << 26;
 
@@ -173,6 +176,14 @@ impl<'a> Document<'a> {
     pub fn parse(text: &'a str, limits: &Limits) -> Result<Self, Error> {
         if text.len() as u64 > limits.bytes {
             return Err(Error::Long(limits.bytes));
+        }
+        // A tag begins with <, and an attribute has =; the text itself and the places of its lines are held as well.
+        let count = |of: u8| text.bytes().filter(|byte| *byte == of).count() as u64;
+        let tree = 2 * count(b'<') * NODE + count(b'=') * ATTRIBUTE + 2 * text.len() as u64;
+        if tree > limits.memory {
+            let cause = Refused::Memory(limits.memory);
+            let place = Place { line: 1, column: 1 };
+            return Err(Error::Refused { place, cause });
         }
         let options = roxmltree::ParsingOptions {
             allow_dtd: true,

@@ -392,6 +392,7 @@ fn files_that_are_none_or_loop_are_refused_by_their_line() {
         points: 40,
         items: 40,
         depth: 8,
+        memory: u64::MAX,
     };
     let refused = |text: &str| {
         let document = Document::read(text.as_bytes(), limits);

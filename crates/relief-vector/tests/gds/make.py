@@ -102,12 +102,21 @@ def expected(path, wanted):
     return "\n".join(lines) + "\n"
 
 
-for make in (cells, turned, paths, layers):
-    file = HERE / f"{make.__name__}.gds"
-    make().write_gds(file, timestamp=__import__("datetime").datetime(2000, 1, 1))
+def as_text(file):
     digits = file.read_bytes().hex()
     lines = "\n".join(digits[at : at + 120] for at in range(0, len(digits), 120))
     file.with_suffix(".hex").write_text(lines + "\n")
-    wanted = (lambda layer, datatype: layer == 3 or (layer, datatype) == (1, 0)) if make is layers else (lambda *_: True)
-    file.with_suffix(".expected").write_text(expected(file, wanted))
-    file.unlink()
+
+
+def write():
+    for make in (cells, turned, paths, layers):
+        file = HERE / f"{make.__name__}.gds"
+        make().write_gds(file, timestamp=__import__("datetime").datetime(2000, 1, 1))
+        as_text(file)
+        wanted = (lambda layer, datatype: layer == 3 or (layer, datatype) == (1, 0)) if make is layers else (lambda *_: True)
+        file.with_suffix(".expected").write_text(expected(file, wanted))
+        file.unlink()
+
+
+if __name__ == "__main__":
+    write()

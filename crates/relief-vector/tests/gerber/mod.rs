@@ -352,6 +352,7 @@ fn hostile_files_are_refused_within_the_limits() {
         points: 1 << 12,
         items: 1 << 10,
         depth: 16,
+        memory: u64::MAX,
     };
     let read = |text: &str| Board::read(text.as_bytes(), small).and_then(|board| board.draw(&pixels(1_000)));
     let many = |one: &str, count: usize| format!("{HEAD}%ADD10C,1*%D10*{}M02*", one.repeat(count));

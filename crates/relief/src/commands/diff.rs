@@ -65,8 +65,8 @@ struct Place {
 
 /// Whether the rasters of both differ.
 fn found(diff: &Diff) -> Result<bool, Failure> {
-    let first = design::open(&diff.first, &diff.reading, diff.json)?;
-    let second = design::open(&diff.second, &diff.reading, diff.json)?;
+    let first = design::open(&diff.first, &diff.reading.within(diff.memory), diff.json)?;
+    let second = design::open(&diff.second, &diff.reading.within(diff.memory), diff.json)?;
     let (one, other) = (first.design.canvas(), second.design.canvas());
     let mut out = io::stdout();
     if one.depth != other.depth {

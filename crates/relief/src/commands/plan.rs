@@ -25,13 +25,13 @@ use super::{gcode, render, stream};
 pub(crate) fn run(arguments: &PlanArguments) -> Result<(), Failure> {
     let job = &arguments.job;
     let Some(batch) = Batch::of(&arguments.each, &job.file)? else {
-        return one(arguments, &design::open(&job.file, &job.reading, false)?);
+        return one(arguments, &design::open(&job.file, &job.reading(), false)?);
     };
     for row in batch.jobs() {
-        batch.open(row, &job.file, &job.reading, true)?;
+        batch.open(row, &job.file, &job.reading(), true)?;
     }
     for row in batch.jobs() {
-        let opened = batch.open(row, &job.file, &job.reading, false)?;
+        let opened = batch.open(row, &job.file, &job.reading(), false)?;
         if !arguments.json {
             let values = format!("{}: {}", batch.place(row), batch.values(row));
             writeln!(io::stdout(), "{}", relief_design::visible(&values))?;

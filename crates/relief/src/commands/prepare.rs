@@ -45,7 +45,7 @@ struct Stored {
 pub(crate) fn run(arguments: &Prepare) -> Result<(), Failure> {
     let opened = design::open(
         &arguments.job.file,
-        &arguments.job.reading,
+        &arguments.job.reading(),
         arguments.watch.is_silent(),
     )?;
     opened.spare_inputs("--output", &arguments.output)?;

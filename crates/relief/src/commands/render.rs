@@ -19,7 +19,7 @@ use super::export::{self, FilePlan};
 use super::{gcode, layers};
 
 pub(crate) fn run(render: &Render) -> Result<(), Failure> {
-    let Job { file, reading, .. } = &render.job;
+    let (file, reading) = (&render.job.file, &render.job.reading());
     let silent = render.watch.is_silent();
     let Some(batch) = Batch::of(&render.each, file)? else {
         let output = Output::of(render)?;

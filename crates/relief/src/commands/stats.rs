@@ -56,7 +56,7 @@ struct Figures {
 pub(crate) fn run(stats: &Stats) -> Result<(), Failure> {
     let opened = design::open(
         &stats.job.file,
-        &stats.job.reading,
+        &stats.job.reading(),
         stats.watch.is_silent() || stats.json,
     )?;
     let raster = job::raster(&opened.design, &stats.job)?;

@@ -96,7 +96,7 @@ fn executed(arguments: &Verify) -> Result<(), Failure> {
         )),
         _ => error.into(),
     })?;
-    let program = super::stream::program_of(&manifest, path, &arguments.job.reading)?;
+    let program = super::stream::program_of(&manifest, path, &arguments.job.reading())?;
     let verified = verify(&manifest, &program, &arguments.files)?;
     let state = if manifest.complete {
         "complete"
@@ -130,7 +130,7 @@ fn executed(arguments: &Verify) -> Result<(), Failure> {
 
 /// Whether an export is complete, and that of a design.
 fn exported(arguments: &Verify, path: &Path) -> Result<(), Failure> {
-    let opened = design::open(&arguments.job.file, &arguments.job.reading, false)?;
+    let opened = design::open(&arguments.job.file, &arguments.job.reading(), false)?;
     let found = Inspection::open(path)?;
     let name = found.path().display().to_string();
     let asked = Export {

@@ -71,7 +71,7 @@ pub(crate) fn run(view: &View) -> Result<(), Failure> {
         let source = Source {
             name: file.display().to_string(),
             path: file.clone(),
-            reading: view.reading.clone(),
+            reading: view.reading.within(view.memory),
             overview: view.overview.clone(),
         };
         Box::new(source) as Box<dyn DesignSource>
@@ -84,7 +84,7 @@ pub(crate) fn run(view: &View) -> Result<(), Failure> {
         .with(|options| options.cost = view.cost.unwrap_or(options.cost));
     if let Some(path) = &view.job {
         let manifest = Manifest::read(path)?;
-        let program = super::stream::program_of(&manifest, path, &view.reading)?;
+        let program = super::stream::program_of(&manifest, path, &view.reading.within(view.memory))?;
         let region = manifest.region;
         let origin = region.map_or((0, 0), |region| {
             (region.x.unsigned_abs(), region.y.unsigned_abs())

@@ -39,7 +39,7 @@ pub(crate) struct Why {
 }
 
 pub(crate) fn run(why: &Why) -> Result<(), Failure> {
-    let opened = design::open(&why.file, &why.reading, why.json)?;
+    let opened = design::open(&why.file, &why.reading.within(why.memory), why.json)?;
     let canvas = opened.design.canvas();
     let pixel = relief_design::rectangle([&why.x, &why.y, "1", "1"], canvas.pixel)
         .map_err(|problem| Failure::Usage(format!("the place {} {}: {problem}", why.x, why.y)))?;

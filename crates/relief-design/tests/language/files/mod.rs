@@ -11,6 +11,7 @@ pub(crate) fn drawing(path: &str) -> Option<Vec<u8>> {
     let bytes: &[u8] = match path.rsplit_once('.')?.1 {
         "svg" => include_bytes!("../../../../../examples/plate/logo.svg"),
         "gds" => include_bytes!("../../../../../examples/mask/mask.gds"),
+        "oas" => include_bytes!("../../../../../examples/mask/mask.oas"),
         "dxf" => include_bytes!("../../../../relief-engine/tests/golden/sheet.dxf"),
         "gbr" => include_bytes!("../../../../../examples/board/copper.gbr"),
         "stl" => include_bytes!("../../../../relief-engine/tests/golden/coin.stl"),

@@ -193,7 +193,13 @@ pub(crate) fn run(stream: &Stream) -> Result<(), Failure> {
     let file = stream.file.clone().unwrap_or_default();
     if let Some(before) = &stream.only_changed {
         let silent = stream.watch.is_silent();
-        let rows = changed::rows(&file, before, &stream.reading, &stream.lines, silent)?;
+        let rows = changed::rows(
+            &file,
+            before,
+            &stream.reading.within(stream.memory),
+            &stream.lines,
+            silent,
+        )?;
         let Some(rows) = rows else {
             writeln!(
                 io::stdout(),
@@ -265,7 +271,7 @@ fn check(stream: &Stream, silent: bool) -> Result<(), Failure> {
     let _: Address = stream.address.as_deref().unwrap_or_default().parse()?;
     let inputs = Inputs::begin(
         file,
-        &stream.reading,
+        &stream.reading.within(stream.memory),
         silent || stream.watch.is_silent(),
         stream.region.as_ref(),
         &stream.lines,
@@ -283,7 +289,7 @@ fn begin(stream: &Stream) -> Result<(), Failure> {
     }
     let inputs = Inputs::begin(
         file,
-        &stream.reading,
+        &stream.reading.within(stream.memory),
         stream.told || stream.watch.is_silent(),
         stream.region.as_ref(),
         &stream.lines,
@@ -304,7 +310,7 @@ fn begin(stream: &Stream) -> Result<(), Failure> {
 fn resume(stream: &Stream, path: &std::path::Path) -> Result<(), Failure> {
     let mut record = Record::resume(path)?;
     let manifest = record.manifest();
-    let inputs = Inputs::take_up(Parts::of(manifest, path)?, &stream.reading)?;
+    let inputs = Inputs::take_up(Parts::of(manifest, path)?, &stream.reading.within(stream.memory))?;
     let program = inputs.program()?;
     inputs.check(manifest, &program)?;
     if manifest.complete {
@@ -351,7 +357,7 @@ fn drive(
     listen(stream, &control);
     let arguments = Job {
         file: inputs.parts.file.clone(),
-        reading: stream.reading.clone(),
+        reading: stream.reading.within(stream.memory),
         region: inputs.parts.region.map(Region::Pixels),
         threads: stream.threads,
         memory: stream.memory,

@@ -1,5 +1,5 @@
-//! `dxf` and `gerber` of files that hold closed outlines: of every sub-scanline, between all places at which an outline crosses it, whether
-//! the last that covers it is dark, or an odd number of them.
+//! `dxf`, `gerber`, `oasis` and `svg` of files that hold closed outlines: of every sub-scanline, between all places at which an outline crosses it,
+//! whether the last that covers it is dark, an odd number of them covers it, or any.
 
 use proptest::prelude::*;
 
@@ -7,6 +7,14 @@ use super::{Node, Weighted};
 use crate::oracle::evaluate::At;
 use crate::oracle::model::{Model, NaturalSize};
 use crate::oracle::strategy::samples;
+
+/// Which outlines make a place dark.
+#[derive(Clone, Copy)]
+enum Law {
+    Odd,
+    Last,
+    Any,
+}
 
 /// Outlines in 1/64 px, y down; the canvas has pixels of 1 mm.
 #[derive(Clone, Debug)]
@@ -37,67 +45,21 @@ impl Outlines {
         format!(" value={}{antialias}", self.value)
     }
 
-    /// How many of the places [x, x + 1) / 256 with x in `left..right` it covers at this height, in 1/256 px.
-    fn covered(&self, board: bool, left: i64, right: i64, height: i64) -> i64 {
-        let [origin_x, origin_y, ..] = self.bounds();
-        let crossings: Vec<Vec<(i64, i64)>> = self
-            .contours
-            .iter()
-            .map(|(_, points)| {
-                let place = |&(x, y): &(i64, i64)| (4 * (x - origin_x), 4 * (y - origin_y));
-                let next = points.iter().cycle().skip(1);
-                let sides = points.iter().zip(next).map(|(from, to)| (place(from), place(to)));
-                sides
-                    .filter_map(|(from, to)| {
-                        let (upper, lower) = if from.1 < to.1 { (from, to) } else { (to, from) };
-                        let along = (height - upper.1) * (lower.0 - upper.0);
-                        let winding = if from.1 < to.1 { 1 } else { -1 };
-                        (upper.1 <= height && height < lower.1)
-                            .then(|| (upper.0 + along.div_euclid(lower.1 - upper.1), winding))
-                    })
-                    .collect()
-            })
-            .collect();
-        let mut ends: Vec<i64> = crossings
-            .iter()
-            .flatten()
-            .map(|(x, _)| (*x).clamp(left, right))
-            .collect();
-        ends.extend([left, right]);
-        ends.sort_unstable();
-        let winding = |contour: usize, x: i64| -> i64 {
-            let before = crossings[contour].iter().filter(|(at, _)| *at <= x);
-            before.map(|(_, winding)| winding).sum()
-        };
-        let dark = |x: i64| {
-            let all = || (0..self.contours.len()).map(|contour| winding(contour, x));
-            if board {
-                let last = all().zip(&self.contours).rfind(|(winding, _)| *winding != 0);
-                last.is_some_and(|(_, (clear, _))| !clear)
-            } else {
-                all().sum::<i64>() % 2 != 0
-            }
-        };
-        let spans = ends.windows(2).filter(|pair| pair[0] < pair[1]);
-        spans
-            .filter(|pair| dark(pair[0]))
-            .map(|pair| pair[1] - pair[0])
-            .sum()
+    /// From the top-left of its box, in 1/256 px.
+    fn placed(&self) -> Placed {
+        let [left, top, ..] = self.bounds();
+        let place = |&(x, y): &(i64, i64)| (4 * (x - left), 4 * (y - top));
+        let contours = self.contours.iter();
+        let contours = contours.map(|(clear, points)| (*clear, points.iter().map(place).collect()));
+        Placed {
+            value: self.value,
+            centres: self.centres,
+            contours: contours.collect(),
+        }
     }
 
-    fn sample(&self, board: bool, at: &At<'_, '_>) -> u16 {
-        let (left, top) = (256 * at.x, 256 * at.y);
-        if self.centres {
-            let covered = self.covered(board, left + 128, left + 129, top + 128);
-            return if covered > 0 { self.value } else { 0 };
-        }
-        let lines = if at.max() == 255 { 16 } else { 64 };
-        let heights = (0..lines).map(|k| top + (2 * k + 1) * 256 / (2 * lines));
-        let covered: i64 = heights
-            .map(|height| self.covered(board, left, left + 256, height))
-            .sum();
-        let total = 256 * lines;
-        ((i64::from(self.value) * covered + total / 2) / total) as u16
+    fn sample(&self, law: Law, at: &At<'_, '_>) -> u16 {
+        self.placed().sample(law, at)
     }
 
     /// Rectangles and triangles.
@@ -124,6 +86,169 @@ impl Outlines {
             centres,
             contours,
         })
+    }
+}
+
+/// Outlines in 1/256 px of their node.
+struct Placed {
+    value: u16,
+    centres: bool,
+    contours: Vec<(bool, Vec<(i64, i64)>)>,
+}
+
+impl Placed {
+    /// How many of the places [x, x + 1) / 256 with x in `left..right` it covers at this height, in 1/256 px.
+    fn covered(&self, law: Law, left: i64, right: i64, height: i64) -> i64 {
+        let crossings: Vec<Vec<(i64, i64)>> = self
+            .contours
+            .iter()
+            .map(|(_, points)| {
+                let next = points.iter().cycle().skip(1);
+                let sides = points.iter().zip(next);
+                sides
+                    .filter_map(|(&from, &to)| {
+                        let (upper, lower) = if from.1 < to.1 { (from, to) } else { (to, from) };
+                        let along = (height - upper.1) * (lower.0 - upper.0);
+                        let winding = if from.1 < to.1 { 1 } else { -1 };
+                        (upper.1 <= height && height < lower.1)
+                            .then(|| (upper.0 + along.div_euclid(lower.1 - upper.1), winding))
+                    })
+                    .collect()
+            })
+            .collect();
+        let mut ends: Vec<i64> = crossings
+            .iter()
+            .flatten()
+            .map(|(x, _)| (*x).clamp(left, right))
+            .collect();
+        ends.extend([left, right]);
+        ends.sort_unstable();
+        let winding = |contour: usize, x: i64| -> i64 {
+            let before = crossings[contour].iter().filter(|(at, _)| *at <= x);
+            before.map(|(_, winding)| winding).sum()
+        };
+        let dark = |x: i64| {
+            let all = || (0..self.contours.len()).map(|contour| winding(contour, x));
+            match law {
+                Law::Odd => all().sum::<i64>() % 2 != 0,
+                Law::Any => all().any(|winding| winding != 0),
+                Law::Last => {
+                    let last = all().zip(&self.contours).rfind(|(winding, _)| *winding != 0);
+                    last.is_some_and(|(_, (clear, _))| !clear)
+                }
+            }
+        };
+        let spans = ends.windows(2).filter(|pair| pair[0] < pair[1]);
+        spans
+            .filter(|pair| dark(pair[0]))
+            .map(|pair| pair[1] - pair[0])
+            .sum()
+    }
+
+    fn sample(&self, law: Law, at: &At<'_, '_>) -> u16 {
+        let (left, top) = (256 * at.x, 256 * at.y);
+        if self.centres {
+            let covered = self.covered(law, left + 128, left + 129, top + 128);
+            return if covered > 0 { self.value } else { 0 };
+        }
+        let lines = if at.max() == 255 { 16 } else { 64 };
+        let heights = (0..lines).map(|k| top + (2 * k + 1) * 256 / (2 * lines));
+        let covered: i64 = heights
+            .map(|height| self.covered(law, left, left + 256, height))
+            .sum();
+        let total = 256 * lines;
+        ((i64::from(self.value) * covered + total / 2) / total) as u16
+    }
+}
+
+/// A file of paths in a box of whole pixels that is scaled to its node, in its middle, by one of these words.
+#[derive(Clone, Debug)]
+pub(crate) struct Fitted {
+    fit: &'static str,
+    sides: (u64, u64),
+    outlines: Outlines,
+}
+
+impl Node for Fitted {
+    const NAME: &'static str = "svg";
+
+    const OWN_SIZE: bool = true;
+
+    fn properties(&self, _: &Model, _: Option<(u64, u64)>) -> String {
+        let (width, height) = self.sides;
+        let mut file = format!("<svg xmlns='http://www.w3.org/2000/svg' width='{width}' height='{height}'>");
+        for (_, points) in &self.outlines.contours {
+            let corners = points.iter().map(|(x, y)| {
+                // 1/64 has six decimals.
+                format!("{} {}", *x as f64 / 64.0, *y as f64 / 64.0)
+            });
+            file += &format!("<path d='M{}z'/>", corners.collect::<Vec<_>>().join("L"));
+        }
+        let antialias = if self.outlines.centres {
+            " antialias=\"none\""
+        } else {
+            ""
+        };
+        format!(
+            " \"{file}</svg>\" gray=\"opacity\" fit=\"{}\"{antialias}",
+            self.fit
+        )
+    }
+
+    fn natural_size(&self, _: &Model) -> NaturalSize {
+        (Some(self.sides.0), Some(self.sides.1))
+    }
+
+    fn other_side(&self, _: &Model, axis: usize, given: u64) -> Option<u64> {
+        let sides = [self.sides.0 as f64, self.sides.1 as f64];
+        let other = given as f64 * (sides[1 - axis] / sides[axis]);
+        (self.fit != "none").then_some(((other + 0.5).floor() as u64).max(1))
+    }
+
+    fn sample(&self, at: &mut At<'_, '_>) -> u16 {
+        let own = (self.sides.0 as f64, self.sides.1 as f64);
+        let size = at.size();
+        let node = (size.0 as f64, size.1 as f64);
+        let (x, y) = (node.0 / own.0, node.1 / own.1);
+        let (x, y) = match self.fit {
+            "contain" => (x.min(y), x.min(y)),
+            "cover" => (x.max(y), x.max(y)),
+            "stretch" => (x, y),
+            _ => (1.0, 1.0),
+        };
+        let free = match self.fit {
+            "none" => (0.0, 0.0),
+            _ => ((node.0 - own.0 * x) / 2.0, (node.1 - own.1 * y) / 2.0),
+        };
+        let along = |place: i64, scale: f64, free: f64| {
+            let place = (scale * (place as f64 / 64.0) + free) * 256.0;
+            (place + 0.5).floor() as i64
+        };
+        let contours = self.outlines.contours.iter().map(|(clear, points)| {
+            let points = points.iter();
+            let points = points.map(|point| (along(point.0, x, free.0), along(point.1, y, free.1)));
+            (*clear, points.collect())
+        });
+        let placed = Placed {
+            value: at.max(),
+            centres: self.outlines.centres,
+            contours: contours.collect(),
+        };
+        placed.sample(Law::Any, at)
+    }
+
+    fn leaves(max: u16) -> Option<Weighted<Self>> {
+        let fit = prop_oneof![Just("contain"), Just("cover"), Just("stretch"), Just("none")];
+        let fitted =
+            (fit, (1_u64..30, 1_u64..30), Outlines::any(max)).prop_map(|(fit, sides, mut outlines)| {
+                // All of it lies in its box.
+                for (x, y) in outlines.contours.iter_mut().flat_map(|(_, points)| points) {
+                    *x = x.rem_euclid(64 * sides.0 as i64 + 1);
+                    *y = y.rem_euclid(64 * sides.1 as i64 + 1);
+                }
+                Self { fit, sides, outlines }
+            });
+        Some((1, fitted.boxed()))
     }
 }
 
@@ -154,7 +279,7 @@ impl Node for Gerber {
     }
 
     fn sample(&self, at: &mut At<'_, '_>) -> u16 {
-        self.0.sample(true, at)
+        self.0.sample(Law::Last, at)
     }
 
     fn leaves(max: u16) -> Option<Weighted<Self>> {
@@ -188,7 +313,73 @@ impl Node for Dxf {
     }
 
     fn sample(&self, at: &mut At<'_, '_>) -> u16 {
-        self.0.sample(false, at)
+        self.0.sample(Law::Odd, at)
+    }
+
+    fn leaves(max: u16) -> Option<Weighted<Self>> {
+        Some((1, Outlines::any(max).prop_map(Self).boxed()))
+    }
+}
+
+/// A layout: every outline is a polygon of its own, its file in hexadecimal digits.
+#[derive(Clone, Debug)]
+pub(crate) struct Oasis(pub(crate) Outlines);
+
+/// A whole number as the format has it.
+fn number(mut n: u64) -> String {
+    let mut digits = String::new();
+    loop {
+        let more = if n > 0x7F { 0x80 } else { 0 };
+        digits += &format!("{:02x}", (n & 0x7F) | more);
+        n >>= 7;
+        if n == 0 {
+            return digits;
+        }
+    }
+}
+
+fn signed(n: i64) -> String {
+    number(n.unsigned_abs() << 1 | u64::from(n < 0))
+}
+
+impl Node for Oasis {
+    const NAME: &'static str = "oasis";
+
+    const OWN_SIZE: bool = true;
+
+    fn properties(&self, _: &Model, _: Option<(u64, u64)>) -> String {
+        // A database unit is 1/64 mm: 8/125 of them are a micrometre. One cell, named A.
+        let mut file = format!(
+            "255345 4d492d4f41534953 0d0a 0103312e30 04087d 00{} 0e0141",
+            "00".repeat(12)
+        );
+        for (number_of, (_, points)) in self.0.contours.iter().enumerate() {
+            let (x, y) = points[0];
+            // Places are absolute, or, of every other outline, from the one before.
+            let before = match number_of % 2 {
+                0 => (0, 0),
+                _ => self.0.contours[number_of - 1].1[0],
+            };
+            file += if number_of % 2 == 0 { "0f" } else { "10" };
+            file += &format!("153b0100 04{}", number(points.len() as u64 - 1));
+            for pair in points.windows(2) {
+                let (dx, dy) = (pair[1].0 - pair[0].0, pair[0].1 - pair[1].1);
+                file += &number(dx.unsigned_abs() << 2 | u64::from(dx < 0) << 1 | 1);
+                file += &signed(dy);
+            }
+            file += &(signed(x - before.0) + &signed(before.1 - y));
+        }
+        file += &format!("02fc01{}", "00".repeat(253));
+        let file = file.replace(' ', "");
+        format!(" \"hex:{file}\" origin=\"box\"{}", self.0.properties())
+    }
+
+    fn natural_size(&self, _: &Model) -> NaturalSize {
+        self.0.natural_size()
+    }
+
+    fn sample(&self, at: &mut At<'_, '_>) -> u16 {
+        self.0.sample(Law::Any, at)
     }
 
     fn leaves(max: u16) -> Option<Weighted<Self>> {

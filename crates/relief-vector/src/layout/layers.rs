@@ -1,8 +1,10 @@
 //! Which layers are drawn.
 
+use std::ops::RangeInclusive;
+
 /// Layers and datatypes, as `1/0,2/*`: layer 1 of datatype 0, and layer 2 of all datatypes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Layers(Vec<(Option<i16>, Option<i16>)>);
+pub struct Layers(Vec<(Option<i64>, Option<i64>)>);
 
 /// A text that selects no layers.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -12,23 +14,31 @@ pub struct Layers(Vec<(Option<i16>, Option<i16>)>);
 pub struct BadLayers(String);
 
 impl Layers {
+    /// The numbers that layers and datatypes of a GDSII have.
+    pub const GDS: RangeInclusive<i64> = -32_768..=32_767;
+    /// Those of an OASIS that can be chosen.
+    pub const OASIS: RangeInclusive<i64> = 0..=4_294_967_295;
+
     /// All of them.
     #[must_use]
     pub fn all() -> Self {
         Self(vec![(None, None)])
     }
 
-    /// Reads a selection.
+    /// Reads a selection of layers and datatypes with numbers of this range.
     ///
     /// # Errors
     /// Where a part of it is no layer.
-    pub fn parse(text: &str) -> Result<Self, BadLayers> {
+    pub fn parse(text: &str, range: &RangeInclusive<i64>) -> Result<Self, BadLayers> {
         let part = |part: &str| {
             let part = part.trim();
             let (layer, datatype) = part.split_once('/').unwrap_or((part, "*"));
             let number = |text: &str| match text {
                 "*" => Ok(None),
-                _ => text.parse().map(Some).map_err(|_| BadLayers(part.to_owned())),
+                _ => {
+                    let number = text.parse().ok().filter(|number| range.contains(number));
+                    number.map(Some).ok_or_else(|| BadLayers(part.to_owned()))
+                }
             };
             Ok((number(layer)?, number(datatype)?))
         };
@@ -37,8 +47,8 @@ impl Layers {
 
     /// Whether elements of this layer and datatype are drawn.
     #[must_use]
-    pub fn has(&self, layer: i16, datatype: i16) -> bool {
-        let fits = |wanted: Option<i16>, is: i16| wanted.is_none_or(|wanted| wanted == is);
+    pub fn has(&self, layer: i64, datatype: i64) -> bool {
+        let fits = |wanted: Option<i64>, is: i64| wanted.is_none_or(|wanted| wanted == is);
         self.0.iter().any(|(l, d)| fits(*l, layer) && fits(*d, datatype))
     }
 }
@@ -49,12 +59,17 @@ mod tests {
 
     #[test]
     fn selections_hold_what_they_name() {
-        let layers = Layers::parse("1/0, 2/*,-3").unwrap();
+        let parse = |text: &str| Layers::parse(text, &Layers::GDS);
+        let layers = parse("1/0, 2/*,-3").unwrap();
         assert!(layers.has(1, 0) && layers.has(2, 77) && layers.has(-3, 5));
         assert!(!layers.has(1, 1) && !layers.has(3, 0));
-        assert!(Layers::all().has(0, 0) && Layers::parse("*/4").unwrap().has(9, 4));
+        assert!(Layers::all().has(0, 0) && parse("*/4").unwrap().has(9, 4));
         for bad in ["", "1/0,", "a", "1/x", "1/2/3", "70000", "1:0"] {
-            assert!(Layers::parse(bad).is_err(), "{bad:?}");
+            assert!(parse(bad).is_err(), "{bad:?}");
+        }
+        assert!(Layers::parse("70000/1", &Layers::OASIS).unwrap().has(70_000, 1));
+        for bad in ["-3", "4294967296"] {
+            assert!(Layers::parse(bad, &Layers::OASIS).is_err(), "{bad:?}");
         }
     }
 }

@@ -5,11 +5,11 @@ use std::collections::HashMap;
 use kurbo::{Affine, BezPath, PathEl, Point};
 
 use super::Error;
-use super::library::{Library, Path, Reference, Shape};
+use super::library::{Library, Path, Reference, Shape, Step};
 use crate::drawing::{Cell, Drawing, Element, Lattice, Placement, spread};
 use crate::flatten::{coarsened, cubic, fine, nearest, quadratic};
 use crate::length::gcd;
-use crate::limits::Refused;
+use crate::limits::{Memory, Refused};
 use crate::stroke::{Cap, Join, Stroke, outline};
 use crate::{Pixel, Rule};
 
@@ -56,6 +56,9 @@ struct Scale {
 const FINER: i128 = 1_024;
 const MAX_BELOW: i128 = 1 << 24;
 
+/// What an entry of the cells that are known takes in their map.
+const KNOWN: u64 = 2 * (size_of::<((u32, [u64; 4]), u32)>() as u64 + 1);
+
 impl Library {
     /// Draws a cell.
     ///
@@ -72,6 +75,8 @@ impl Library {
             boxes: Vec::new(),
             open: vec![false; self.structures.len()],
             items: 0,
+            looked: 0,
+            memory: self.memory.fork(),
             drawing: Drawing {
                 denominator: scale.below as u32,
                 points: Vec::new(),
@@ -119,8 +124,10 @@ impl Library {
         let tops = self.tops();
         match tops[..] {
             [top] => self.find(top),
-            [] if self.structures.is_empty() => Err(self.no_cell("")),
-            [] => Err(Error::Loop(self.structures[0].name.clone())),
+            [] => match self.cells().next() {
+                Some(first) => Err(Error::Loop(first.to_owned())),
+                None => Err(Error::Empty),
+            },
             _ => Err(Error::ManyTops {
                 count: tops.len(),
                 names: some(tops.iter().copied()),
@@ -129,7 +136,17 @@ impl Library {
     }
 
     fn find(&self, name: &str) -> Result<u32, Error> {
-        self.names.get(name).copied().ok_or_else(|| self.no_cell(name))
+        let number = self.names.get(name).copied().ok_or_else(|| self.no_cell(name))?;
+        self.there(number)
+    }
+
+    /// The number of a structure that the file holds.
+    fn there(&self, number: u32) -> Result<u32, Error> {
+        let structure = &self.structures[number as usize];
+        match &structure.name {
+            Some(name) if !structure.is_defined => Err(self.no_cell(name)),
+            _ => Ok(number),
+        }
     }
 
     fn no_cell(&self, name: &str) -> Error {
@@ -141,8 +158,11 @@ impl Library {
 
     /// The database unit as a fraction of the pixel, fine enough for all that `root` places.
     fn scale(&self, options: &Options, root: u32) -> Result<Scale, Error> {
-        let refused = Error::Unit { unit: self.unit };
-        let Some((above, below)) = decimal(self.unit).and_then(|(n, d)| options.pixel.pixels_in(n, d)) else {
+        let refused = Error::Unit {
+            unit: self.unit.metres,
+        };
+        let unit = self.unit.exact.or_else(|| decimal(self.unit.metres));
+        let Some((above, below)) = unit.and_then(|(n, d)| options.pixel.pixels_in(n, d)) else {
             return Err(refused);
         };
         let common = gcd(256, below);
@@ -164,17 +184,20 @@ impl Library {
                 exact &= linear
                     .iter()
                     .all(|v| libm::floor(*v) == *v && v.abs() <= 1_048_576.0);
-                for (count, along) in reference.steps() {
-                    for v in [along.0, along.1] {
-                        let share =
-                            i128::from(count) / gcd(u128::from(count), i128::from(v).unsigned_abs()) as i128;
+                for (_, step) in reference.steps() {
+                    for v in [step.way.0, step.way.1] {
+                        let parts = i128::from(step.parts);
+                        let share = parts / gcd(parts as u128, i128::from(v).unsigned_abs()) as i128;
                         divisor = divisor / gcd(divisor as u128, share as u128) as i128 * share;
                         if divisor > MAX_BELOW {
                             return Err(refused);
                         }
                     }
                 }
-                open.push(self.find(&reference.name)?);
+                let number = self.there(reference.cell)?;
+                if !seen[number as usize] {
+                    open.push(number);
+                }
             }
         }
         let mut finer = divisor;
@@ -246,17 +269,11 @@ impl Reference {
         [m * cos, m * sin, -m * sin * flip, m * cos * flip]
     }
 
-    /// Of an array the count and the whole way along each direction.
-    fn steps(&self) -> impl Iterator<Item = (u32, (i64, i64))> {
-        let way = |to: (i32, i32)| {
-            (
-                i64::from(to.0) - i64::from(self.at.0),
-                i64::from(to.1) - i64::from(self.at.1),
-            )
-        };
+    /// Of an array the count and the step along each direction.
+    fn steps(&self) -> impl Iterator<Item = (u32, Step)> {
         self.array
-            .into_iter()
-            .flat_map(move |array| [(array.columns, way(array.across)), (array.rows, way(array.down))])
+            .iter()
+            .flat_map(|array| [(array.columns, array.across), (array.rows, array.down)])
     }
 }
 
@@ -283,8 +300,15 @@ struct Drawer<'a> {
     /// Structures that are being drawn.
     open: Vec<bool>,
     items: u64,
+    /// Points of all shapes, drawn or not, once for each way in which their cell lies.
+    looked: u64,
+    memory: Memory,
     drawing: Drawing,
 }
+
+/// Shapes of layers that are not drawn make the box as well, and that takes time. Where each point that may be drawn comes with this many
+/// that are not, a layout is refused.
+const MAX_LOOKED: u64 = 8;
 
 impl Drawer<'_> {
     /// The number of the cell that draws a structure with a matrix.
@@ -299,7 +323,7 @@ impl Drawer<'_> {
             return Err(Error::Depth(library.limits.depth));
         }
         if std::mem::replace(&mut self.open[number as usize], true) {
-            return Err(Error::Loop(structure.name.clone()));
+            return Err(Error::Loop(library.name(number).to_owned()));
         }
         let mut cell = Cell::default();
         let mut own = None;
@@ -307,8 +331,10 @@ impl Drawer<'_> {
             self.shape(shape, linear, &mut cell, &mut own)?;
         }
         for reference in &structure.references {
-            let inner = self.library.find(&reference.name)?;
-            let child = self.cell(inner, product(linear, reference.linear()), depth + 1)?;
+            let inner = library.there(reference.cell)?;
+            // A part of a cell is no depth that its file has.
+            let deeper = u32::from(library.structures[inner as usize].name.is_some());
+            let child = self.cell(inner, product(linear, reference.linear()), depth + deeper)?;
             self.count()?;
             let lattice = self.lattice(reference, linear)?;
             if let Some(inner) = self.boxes[child as usize] {
@@ -319,13 +345,15 @@ impl Drawer<'_> {
                 include(&mut own, (b.0, b.1));
                 include(&mut own, (b.2, b.3));
             }
-            cell.placements.push(Placement { cell: child, lattice });
+            let placement = Placement { cell: child, lattice };
+            self.memory.push(&mut cell.placements, placement)?;
         }
         self.open[number as usize] = false;
         let place = self.drawing.cells.len() as u32;
-        self.drawing.cells.push(cell);
-        self.boxes.push(own);
+        self.memory.push(&mut self.drawing.cells, cell)?;
+        self.memory.push(&mut self.boxes, own)?;
         self.count()?;
+        self.memory.take(KNOWN)?;
         self.known.insert(key, place);
         Ok(place)
     }
@@ -378,10 +406,9 @@ impl Drawer<'_> {
     }
 
     fn lattice(&self, reference: &Reference, linear: Linear) -> Result<Lattice, Error> {
-        let at = (i64::from(reference.at.0), i64::from(reference.at.1));
-        let mut lattice = Lattice::single(self.placed(linear, at, 1)?);
-        for (which, (count, way)) in reference.steps().enumerate() {
-            let step = self.placed(linear, way, i64::from(count))?;
+        let mut lattice = Lattice::single(self.placed(linear, reference.at, 1)?);
+        for (which, (count, step)) in reference.steps().enumerate() {
+            let step = self.placed(linear, step.way, i64::from(step.parts))?;
             if which == 0 {
                 (lattice.columns, lattice.u) = (count, step);
             } else {
@@ -402,6 +429,7 @@ impl Drawer<'_> {
         let points = &library.points[shape.points.start as usize..shape.points.end as usize];
         let start = self.drawing.points.len();
         let first = self.drawing.ends.len() as u32;
+        self.looked += points.len() as u64;
         if let Some(path) = &shape.path {
             self.path(path, points, linear)?;
         } else {
@@ -416,22 +444,28 @@ impl Drawer<'_> {
                     self.point(point)?;
                 }
             }
-            self.end();
+            self.end()?;
         }
         for point in &self.drawing.points[start..] {
             include(own, *point);
+        }
+        // The outline of a path has more points than its line.
+        self.looked += (self.drawing.points.len() - start).saturating_sub(points.len()) as u64;
+        if self.looked / MAX_LOOKED > library.limits.points {
+            return Err(Refused::Points(library.limits.points).into());
         }
         if !shape.drawn {
             self.drawing.points.truncate(start);
             self.drawing.ends.truncate(first as usize);
         } else if self.drawing.ends.len() as u32 > first {
             self.count()?;
-            cell.elements.push(Element {
+            let element = Element {
                 value: self.value,
                 rule: Rule::NonZero,
                 clip: false,
                 outlines: first..self.drawing.ends.len() as u32,
-            });
+            };
+            self.memory.push(&mut cell.elements, element)?;
         }
         Ok(())
     }
@@ -441,24 +475,28 @@ impl Drawer<'_> {
         if self.drawing.points.len() as u64 >= limit {
             return Err(Refused::Points(limit).into());
         }
-        self.drawing.points.push(point);
+        self.memory.push(&mut self.drawing.points, point)?;
         Ok(())
     }
 
-    fn end(&mut self) {
+    fn end(&mut self) -> Result<(), Error> {
         let begun = self.drawing.ends.last().copied().unwrap_or(0) as usize;
         if self.drawing.points.len() - begun >= 3 {
-            self.drawing.ends.push(self.drawing.points.len() as u32);
+            let end = self.drawing.points.len() as u32;
+            self.memory.push(&mut self.drawing.ends, end)?;
         } else {
             self.drawing.points.truncate(begun);
         }
+        Ok(())
     }
 
     /// The outline of a line: ends as its type says, corners pointed up to a right angle, else cut off.
     fn path(&mut self, path: &Path, points: &[(i32, i32)], linear: Linear) -> Result<(), Error> {
+        // A stroke takes this for a while.
+        self.memory.room(points.len() as u64 * crate::stroke::STROKED)?;
         let [a, b, c, d] = linear;
         let transform = Affine::new([a, b, c, d, 0.0, 0.0]);
-        let mut width = f64::from(path.width);
+        let mut width = path.width as f64;
         if width < 0.0 {
             width = -width / libm::hypot(a, b);
         }
@@ -468,7 +506,7 @@ impl Drawer<'_> {
             .collect();
         line.dedup();
         if path.ends == 4 {
-            extend(&mut line, f64::from(path.before), f64::from(path.after));
+            extend(&mut line, path.before as f64, path.after as f64);
         }
         let mut look = Stroke::solid(width);
         look.cap = match path.ends {
@@ -524,7 +562,7 @@ impl Drawer<'_> {
         for element in path.elements() {
             match *element {
                 PathEl::MoveTo(p) => {
-                    self.end();
+                    self.end()?;
                     at = p;
                     self.point(corner(p)?)?;
                 }
@@ -544,10 +582,10 @@ impl Drawer<'_> {
                     at = p;
                     self.point(corner(p)?)?;
                 }
-                PathEl::ClosePath => self.end(),
+                PathEl::ClosePath => self.end()?,
             }
         }
-        self.end();
+        self.end()?;
         Ok(())
     }
 }

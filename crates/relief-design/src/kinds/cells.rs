@@ -1,0 +1,131 @@
+//! What `gds` and `oasis` share: a cell of a layout, by layers.
+
+use std::io::Read;
+use std::ops::RangeInclusive;
+use std::sync::Arc;
+
+use relief_vector::Limits;
+use relief_vector::layout::{self, Error, Format, Layers, Library};
+
+use super::NodeSource;
+use super::drawing::gray;
+use super::layout::{Layout, LayoutDraft, Origin, drawing_pixel};
+use crate::draft::{Asset, Budget, Checker, Loaded};
+use crate::report::Problem;
+use crate::signature::{DefaultValue, Parameter, ValueType, optional, required};
+use crate::visible;
+
+pub(super) const FILE: Parameter = required(
+    "file",
+    ValueType::Path,
+    "the path of the file, relative to the design file",
+);
+pub(super) const VALUE: Parameter = required("value", ValueType::Sample, "the sample inside");
+pub(super) const LAYER: Parameter = optional(
+    "layer",
+    ValueType::Text,
+    DefaultValue::Absent("all layers"),
+    "layers and datatypes, as \"1/0,2/*\"",
+);
+pub(super) const CELL: Parameter = optional(
+    "cell",
+    ValueType::Text,
+    DefaultValue::Absent("the one that no other places"),
+    "the name of the cell",
+);
+pub(super) const ORIGIN: Parameter = optional(
+    "origin",
+    ValueType::Word(Origin::WORDS),
+    DefaultValue::Word(Origin::Datum.word()),
+    "\"datum\": the origin of the file is the bottom-left of the node, whose width and height are given; \
+     \"box\": the node is the box of the cell over all layers",
+);
+
+/// A kind that draws a cell of a file of one format.
+pub(super) trait Cells: Layout {
+    /// The numbers that its layers have.
+    const LAYERS: RangeInclusive<i64>;
+    const HELP: &'static str;
+
+    fn library(file: &mut dyn Read, layers: &Layers, limits: Limits) -> Result<Library, Error>;
+}
+
+pub(super) fn read<K: Cells>(source: &NodeSource<'_, '_>, checker: &mut Checker<'_>) -> Option<LayoutDraft> {
+    let values = source.values;
+    let (path, at) = values.text("file")?;
+    let value = gray(values.sample("value")?, checker.depth());
+    let origin = Origin::of(values);
+    let layers = match values.text("layer") {
+        None => Layers::all(),
+        Some((text, span)) => match Layers::parse(text, &K::LAYERS) {
+            Ok(layers) => layers,
+            Err(bad) => {
+                let problem = Problem::new("E512", bad.to_string()).label(span, "no layer");
+                checker
+                    .note(problem.help("layer=\"1/0\" is layer 1 of datatype 0, layer=\"1\" all of layer 1"));
+                return None;
+            }
+        },
+    };
+    if values.broken {
+        return None;
+    }
+    let pixel = drawing_pixel(checker, at, "a layout", "pixel=\"1um\" or dpi=25400")?;
+    let cell = values.text("cell").map(|(name, _)| name.to_owned());
+    let layer = values.text("layer").map_or("", |(text, _)| text);
+    // Both names decide what is drawn; they are told apart by a character that no text of a design holds.
+    let asset = Asset {
+        kind: K::SIGNATURE.name,
+        path: path.to_owned(),
+        settings: std::iter::once(u64::from(value))
+            .chain([origin as u64])
+            .chain(
+                format!("{layer}\0{}", cell.as_deref().unwrap_or(""))
+                    .bytes()
+                    .map(u64::from),
+            )
+            .collect(),
+    };
+    let options = layout::Options {
+        pixel,
+        origin: match origin {
+            Origin::Datum => layout::Origin::Datum { height: 0 },
+            Origin::Box => layout::Origin::Box,
+        },
+        cell,
+        value,
+    };
+    let loaded = checker.drawing(asset, at, K::HELP, |file, budget| {
+        load::<K>(file, path, &layers, &options, budget)
+    })?;
+    LayoutDraft::new::<K>(source, checker, loaded)
+}
+
+/// Reads and draws a cell. Its size is that of its box, or how far it reaches right of and above the origin of its file.
+fn load<K: Cells>(
+    file: &mut dyn Read,
+    path: &str,
+    layers: &Layers,
+    options: &layout::Options,
+    budget: &Budget,
+) -> Result<Loaded, String> {
+    let name = visible(path);
+    let named = |error: Error| match error {
+        Error::Format(Format::Gds) => format!("{name}: {error}; write gds \"{name}\""),
+        Error::Format(Format::Oasis) => format!("{name}: {error}; write oasis \"{name}\""),
+        Error::Format(Format::Gzip) => format!("{name}: {error}; unpack it"),
+        _ => format!("{name}: {error}"),
+    };
+    let library = K::library(file, layers, budget.limits()).map_err(named)?;
+    let layout = library.draw(options).map_err(named)?;
+    let size = match options.origin {
+        layout::Origin::Datum { .. } => layout.reach,
+        layout::Origin::Box => layout.size,
+    };
+    Ok(Loaded {
+        drawing: Arc::new(layout.drawing),
+        size: size.map(|(width, height)| (width as f64, height as f64)),
+        text: "".into(),
+        warnings: Vec::new(),
+    })
+}

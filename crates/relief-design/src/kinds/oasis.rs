@@ -1,0 +1,64 @@
+//! `oasis`: a cell of an OASIS layout.
+
+use std::io::Read;
+use std::ops::RangeInclusive;
+use std::sync::Arc;
+
+use relief_vector::layout::{Error, Layers, Library};
+use relief_vector::{Limits, oasis};
+
+use super::cells::{self, CELL, Cells, FILE, LAYER, ORIGIN, VALUE};
+use super::drawing::{ANTIALIAS, Drawn};
+use super::layout::{Layout, LayoutDraft, layout};
+use super::{NodeKind, NodeSource};
+use crate::draft::Checker;
+use crate::signature::{DefaultExtent, Signature};
+
+/// A cell of an OASIS layout.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Oasis {
+    /// The path as the design says it.
+    pub path: Arc<str>,
+    /// Its outlines in the node.
+    pub drawn: Drawn,
+}
+
+impl NodeKind for Oasis {
+    type Draft = LayoutDraft;
+
+    const SIGNATURE: Signature = Signature {
+        name: "oasis",
+        meaning: "A cell of an OASIS layout: rectangles, polygons, trapezoids, circles and paths of the chosen layers, measured by the `pixel` of the \
+                  canvas. Cells and repetitions stay what they are. Places that nothing covers are 0.",
+        details: include_str!("oasis.md"),
+        arguments: &[FILE],
+        properties: &[VALUE, LAYER, CELL, ORIGIN, ANTIALIAS],
+        extent: DefaultExtent::Natural,
+        example: "oasis \"mask.oas\" layer=\"1/0\" origin=\"box\" value=255",
+        ..Signature::NODE
+    };
+
+    fn read(source: &NodeSource<'_, '_>, checker: &mut Checker<'_>) -> Option<LayoutDraft> {
+        cells::read::<Self>(source, checker)
+    }
+
+    layout!();
+}
+
+impl Layout for Oasis {
+    const FEWER: &'static str = "use a layout once in a `define`, or draw fewer layers of it";
+    const DRAWN: &'static str = "cell";
+
+    fn new(path: Arc<str>, drawn: Drawn) -> Self {
+        Self { path, drawn }
+    }
+}
+
+impl Cells for Oasis {
+    const LAYERS: RangeInclusive<i64> = Layers::OASIS;
+    const HELP: &'static str = "the path is relative to the folder of the design file; a layout is an OASIS file, not compressed as a whole";
+
+    fn library(file: &mut dyn Read, layers: &Layers, limits: Limits) -> Result<Library, Error> {
+        oasis::read(file, layers, limits)
+    }
+}
