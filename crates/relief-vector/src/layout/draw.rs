@@ -6,6 +6,7 @@ use kurbo::{Affine, BezPath, PathEl, Point};
 
 use super::Error;
 use super::library::{Library, Path, Reference, Shape, Step};
+use crate::assembly::{Linear, product, turn};
 use crate::drawing::{Cell, Drawing, Element, Lattice, Placement, spread};
 use crate::flatten::{coarsened, cubic, fine, nearest, quadratic};
 use crate::length::gcd;
@@ -41,9 +42,6 @@ pub struct Layout {
     /// How many columns right of the origin of the file and rows above it the cell reaches over all layers.
     pub reach: Option<(u64, u64)>,
 }
-
-/// Columns of a matrix: a point (x, y) goes to (a·x + c·y, b·x + d·y).
-type Linear = [f64; 4];
 
 /// The numbers of the drawing: a database unit is `above` of 1/(256·Q) px, Q being `below`.
 #[derive(Clone, Copy)]
@@ -258,13 +256,7 @@ fn narrow(n: i128) -> Result<i64, Error> {
 impl Reference {
     /// Mirrored at the x axis, magnified, turned.
     fn linear(&self) -> Linear {
-        let (sin, cos) = match self.angle.rem_euclid(360.0) {
-            0.0 => (0.0, 1.0),
-            90.0 => (1.0, 0.0),
-            180.0 => (0.0, -1.0),
-            270.0 => (-1.0, 0.0),
-            angle => libm::sincos(angle.to_radians()),
-        };
+        let (sin, cos) = turn(self.angle);
         let (m, flip) = (self.magnification, if self.mirrored { -1.0 } else { 1.0 });
         [m * cos, m * sin, -m * sin * flip, m * cos * flip]
     }
@@ -275,18 +267,6 @@ impl Reference {
             .iter()
             .flat_map(|array| [(array.columns, array.across), (array.rows, array.down)])
     }
-}
-
-fn product(outer: Linear, inner: Linear) -> Linear {
-    let [a, b, c, d] = outer;
-    let [e, f, g, h] = inner;
-    // Adding 0 makes one of both zeros.
-    [
-        a * e + c * f + 0.0,
-        b * e + d * f + 0.0,
-        a * g + c * h + 0.0,
-        b * g + d * h + 0.0,
-    ]
 }
 
 struct Drawer<'a> {
