@@ -1,15 +1,27 @@
 //! `relief lab` finds the program of the lab beside itself or on the PATH, and else says how to get it.
 
-use std::fs;
-use std::os::unix::fs::PermissionsExt;
+use std::fs::File;
+use std::io::Write;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
+
+/// The shell that writes its input to a program. A file that this process has open to write may be handed on to a child of another test for a
+/// moment, and until then the system refuses to run it.
+fn written(path: &Path, input: Stdio) -> Command {
+    let mut shell = Command::new("sh");
+    shell
+        .args(["-c", "cat > \"$0\" && chmod +x \"$0\""])
+        .arg(path)
+        .stdin(input);
+    shell
+}
 
 /// Runs a copy of `relief` that stands alone in `folder`.
 fn lab(folder: &Path, path: &Path, arguments: &[&str]) -> Output {
     let program = folder.join("relief");
     if !program.exists() {
-        fs::copy(env!("CARGO_BIN_EXE_relief"), &program).unwrap();
+        let own = File::open(env!("CARGO_BIN_EXE_relief")).unwrap();
+        assert!(written(&program, own.into()).status().unwrap().success());
     }
     let mut command = Command::new(program);
     command.arg("lab").args(arguments).env("PATH", path);
@@ -18,8 +30,10 @@ fn lab(folder: &Path, path: &Path, arguments: &[&str]) -> Output {
 
 /// A program that prints its arguments, one a line, and ends with 5.
 fn put(path: &Path) {
-    fs::write(path, "#!/bin/sh\nprintf '%s\\n' \"$@\"\nexit 5\n").unwrap();
-    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+    let mut shell = written(path, Stdio::piped()).spawn().unwrap();
+    let script = b"#!/bin/sh\nprintf '%s\\n' \"$@\"\nexit 5\n";
+    shell.stdin.take().unwrap().write_all(script).unwrap();
+    assert!(shell.wait().unwrap().success());
 }
 
 #[test]
