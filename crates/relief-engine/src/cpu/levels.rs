@@ -55,7 +55,9 @@ impl<S: Sample> Cpu<S> {
             let (xs, ys) = ([rect.x(), rect.right()], [rect.y(), rect.bottom()]);
             let first = (self.kept.workers).run(|| self.ask(Grid { xs: &xs, ys: &ys }, true));
             let first = first.first().copied().unwrap_or(Summary::EMPTY);
-            self.refined(rect, first, true, statistic, effort, cancel)
+            let mut one = Some((0, Refining::new(rect, first, statistic, effort)));
+            let refined = self.refined(|| one.take(), true, cancel)?;
+            Ok(refined.first().map_or(first, |(_, summary)| *summary))
         })
     }
 
@@ -115,17 +117,16 @@ impl<S: Sample> Cpu<S> {
         )))
     }
 
-    /// What is known of `rect` beyond `first`. A stretch at a time is looked at by a thread of the pool: one of these that waits for others may
-    /// take up anything meanwhile, and an answer that takes for ever would hold up the one that it waits for.
+    /// Refines the blocks that `next` gives, one after the other; what is known of each then, with its number.
+    ///
+    /// A stretch at a time is looked at by a thread of the pool: one of these that waits for others may take up anything meanwhile, and an
+    /// answer that takes for ever would hold up the one that it waits for.
     fn refined(
         &self,
-        rect: Rect,
-        first: Summary,
+        mut next: impl FnMut() -> Option<(usize, Refining)> + Send,
         zeros: bool,
-        statistic: Statistic,
-        effort: u64,
         cancel: &Cancel,
-    ) -> Result<Summary, Error> {
+    ) -> Result<Vec<(usize, Summary)>, Error> {
         let mut samples = Vec::new();
         let mut compute = |rect: Rect| {
             self.leaf(rect, &mut samples, cancel, |view| {
@@ -133,11 +134,27 @@ impl<S: Sample> Cpu<S> {
             })
         };
         let mut ask = |grid: Grid<'_>| self.ask(grid, zeros);
-        let mut refining = Refining::new(rect, first, statistic, effort);
+        let (mut known, mut current) = (Vec::new(), None);
+        let mut stretch = || {
+            let mut left = STRETCH;
+            while left > 0 {
+                let Some((number, mut refining)) = current.take().or_else(&mut next) else {
+                    return Ok(false);
+                };
+                // A block that has too little effort to begin takes a moment as well.
+                left -= 1;
+                if refining.go_on(&mut left, &mut ask, &mut compute)? {
+                    current = Some((number, refining));
+                } else {
+                    known.push((number, refining.known()));
+                }
+            }
+            Ok(true)
+        };
         loop {
             cancel.check()?;
-            if !(self.kept.workers).run(|| refining.go_on(STRETCH, &mut ask, &mut compute))? {
-                return Ok(refining.known());
+            if !self.kept.workers.run(&mut stretch)? {
+                return Ok(known);
             }
         }
     }
@@ -224,17 +241,14 @@ impl<S: Sample> Cpu<S> {
             let all: u128 = open.iter().map(off).sum();
             let next = AtomicUsize::new(0);
             let refine_some = || {
-                let mut refined = Vec::new();
-                while let Some(&number) = open.get(next.fetch_add(1, atomic::Ordering::Relaxed)) {
+                let take = || {
+                    let number = *open.get(next.fetch_add(1, atomic::Ordering::Relaxed))?;
                     let share = u128::from(effort) * off(&number) / all.max(1);
                     let share = if effort == u64::MAX { effort } else { share as u64 };
-                    if share > 0 {
-                        let rect = grid.rect(number);
-                        let summary = self.refined(rect, known[number], false, statistic, share, cancel)?;
-                        refined.push((number, summary));
-                    }
-                }
-                Ok(refined)
+                    let refining = Refining::new(grid.rect(number), known[number], statistic, share);
+                    Some((number, refining))
+                };
+                self.refined(take, false, cancel)
             };
             let refined: Vec<Vec<(usize, Summary)>> = std::thread::scope(|scope| {
                 let others = (1..self.plan.threads).map(|number| {

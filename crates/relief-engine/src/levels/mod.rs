@@ -353,16 +353,16 @@ impl Refining {
         }
     }
 
-    /// Looks at parts until `stretch` samples are looked at; whether there is more to do. `ask` tells what is known of blocks without
+    /// Looks at parts until `stretch` samples are looked at, of which those that are left over are told; whether there is more to do. `ask` tells what is known of blocks without
     /// computing them, `compute` everything of one of at most [`SMALL`] columns and rows.
     pub(crate) fn go_on(
         &mut self,
-        mut stretch: u64,
+        stretch: &mut u64,
         ask: &mut dyn FnMut(Grid<'_>) -> Vec<Summary>,
         compute: &mut dyn FnMut(Rect) -> Result<Summary, Error>,
     ) -> Result<bool, Error> {
         let parts = &mut self.parts;
-        while !self.is_over && stretch > 0 {
+        while !self.is_over && *stretch > 0 {
             if parts.is_over(self.rect.area()) {
                 self.is_over = true;
                 break;
@@ -388,7 +388,7 @@ impl Refining {
                 break;
             }
             self.effort -= cost;
-            stretch = stretch.saturating_sub(cost);
+            *stretch = stretch.saturating_sub(cost);
             if computed {
                 let mut all = Summary::EMPTY;
                 for leaf in leaves(part.rect) {
@@ -453,7 +453,7 @@ mod tests {
         };
         let mut refined = |effort| {
             let mut refining = Refining::new(rect, unknown(rect), Statistic::Mean, effort);
-            while refining.go_on(STRETCH, &mut ask, &mut compute).unwrap() {}
+            while refining.go_on(&mut { STRETCH }, &mut ask, &mut compute).unwrap() {}
             refining.known()
         };
         let all = refined(u64::MAX);
