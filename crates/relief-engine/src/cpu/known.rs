@@ -214,7 +214,8 @@ impl<'a, S: Sample> Asked<'a, S> {
         let zeros = self.answer.zeros;
         let of_plane = |sums: &PlaneSums, across: &Repeated, down: &Repeated, out: &mut [Block]| {
             let corners = sums.corners(view, &across.places, &down.places, zeros);
-            of_plane(grid, (across, down), &corners, |rect| self.bounds(rect), out);
+            let max = S::MAX.to_u16();
+            of_plane(grid, (across, down), &corners, max, |rect| self.bounds(rect), out);
         };
         let form = Form {
             node: self.node,

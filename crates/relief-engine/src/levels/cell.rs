@@ -1,28 +1,26 @@
 //! Sums of a raster of which one cell is held.
 //!
-//! With steps a, b, c ([`Period`]) and g = gcd(a, b), rows repeat every c·a/g. So the sums of the blocks of a column of blocks are
-//! differences of sums over rows, of which no more have to be made than that, each from the sums of the row of the cell.
+//! With steps a, b, c ([`Period`]) and g = gcd(a, b), bands of c rows repeat after a/g of them. So the sums of the blocks of a column of
+//! blocks are differences of sums over bands, of which no more have to be made than that, each from two sums of the cell; what is left of
+//! a band is two more (F. C. Crow, *Summed-area tables for texture mapping*, 1984).
 
 use relief_raster::{Period, Sample, View};
 
-use crate::node::Summary;
-use crate::node::{Bounds, Grid};
+use crate::node::{Bounds, Grid, Summary, quotient};
 
 /// The most samples of a cell of which sums are made.
 pub(crate) const MOST_SAMPLES: u64 = 1 << 18;
 
-/// The most rows that are summed for a column of blocks.
-const MOST_ROWS: u128 = 1 << 17;
+/// The most bands that are summed for a column of blocks.
+const MOST_BANDS: u128 = 1 << 17;
 
-/// The sums of the rows of a cell, each sample taken as a number.
+/// The sums of a cell, each sample taken as a number.
 pub(crate) struct RowSums {
     period: Period,
-    /// Rows after which everything repeats.
-    high: u128,
-    /// For every row those of the samples before each column; one more than there are columns.
-    before: Vec<u64>,
-    /// Those of the rows before each.
-    rows: Vec<u64>,
+    /// Bands after which everything repeats.
+    bands: u64,
+    /// For every row and the one after the last, those of the samples above it and before each column; one more than there are columns.
+    above: Vec<u64>,
 }
 
 const fn gcd(a: u64, b: u64) -> u64 {
@@ -37,7 +35,7 @@ impl RowSums {
     /// The bytes of those of a cell.
     pub(crate) fn bytes(period: &Period) -> u64 {
         let row = period.a().saturating_add(1).saturating_mul(8);
-        row.saturating_add(8).saturating_mul(period.c()).saturating_add(8)
+        row.saturating_mul(period.c().saturating_add(1))
     }
 
     /// The bytes that it holds.
@@ -46,24 +44,20 @@ impl RowSums {
     }
 
     pub(crate) fn of<S: Sample>(period: Period, cell: View<'_, S>, number: impl Fn(S) -> u64) -> Self {
-        let mut before = Vec::with_capacity((cell.width() + 1) * cell.height());
-        let mut rows = vec![0];
-        let mut total = 0;
-        for row in cell.rows() {
+        let pitch = cell.width() + 1;
+        let mut above = vec![0; pitch * (cell.height() + 1)];
+        for (row, samples) in cell.rows().enumerate() {
+            let (done, next) = above.split_at_mut((row + 1) * pitch);
             let mut sum = 0;
-            before.push(0);
-            for sample in row {
+            for ((sample, before), sums) in samples.iter().zip(&done[row * pitch + 1..]).zip(&mut next[1..]) {
                 sum += number(*sample);
-                before.push(sum);
+                *sums = before + sum;
             }
-            total += sum;
-            rows.push(total);
         }
         Self {
-            high: u128::from(period.a() / gcd(period.a(), period.b())) * u128::from(period.c()),
+            bands: period.a() / gcd(period.a(), period.b()),
             period,
-            before,
-            rows,
+            above,
         }
     }
 
@@ -76,51 +70,54 @@ impl RowSums {
         mut take: impl FnMut(usize, u128),
     ) -> bool {
         let (a, b, c) = (self.period.a(), self.period.b(), self.period.c());
-        let (first, end) = (ys[0], ys[ys.len() - 1]);
-        let count = u128::from(end.abs_diff(first)).min(self.high);
+        // Counted from the band of the first edge.
+        let top = i128::from(ys[0]).div_euclid(c.into());
+        let below = |y: i64| (i128::from(y) - top * i128::from(c)).unsigned_abs();
         let (copies, rest) = (right.abs_diff(left) / a, (right.abs_diff(left) % a) as usize);
-        if rest > 0 && count > MOST_ROWS {
+        let end = below(ys[ys.len() - 1]).div_ceil(c.into());
+        let count = end.min(self.bands.into());
+        if rest > 0 && count > MOST_BANDS {
             return false;
         }
-        let (a, c) = (i128::from(a), i128::from(c));
         let pitch = a as usize + 1;
+        // The samples of the first rows of a band whose first column lies there in the cell.
+        let part = |from: usize, rows: usize| {
+            let sums = &self.above[rows * pitch..][..pitch];
+            let to = from + rest;
+            match to.checked_sub(pitch - 1) {
+                Some(wrapped) => sums[pitch - 1] - sums[from] + sums[wrapped],
+                None => sums[to] - sums[from],
+            }
+        };
+        let first = (i128::from(left) - top.rem_euclid(a.into()) * i128::from(b)).rem_euclid(a.into()) as u64;
         let mut sums = vec![0_u64];
         if rest > 0 {
-            let (mut band, mut row) = (i128::from(first).div_euclid(c), i128::from(first).rem_euclid(c));
-            let start =
-                |band: i128| (i128::from(left) - band.rem_euclid(a) * i128::from(b)).rem_euclid(a) as usize;
-            let mut from = start(band);
-            let mut sum = 0;
             sums.reserve(count as usize);
+            let (mut from, mut sum) = (first, 0);
             for _ in 0..count {
-                let before = &self.before[row as usize * pitch..][..pitch];
-                let to = from + rest;
-                sum += match to.checked_sub(pitch - 1) {
-                    Some(wrapped) => before[pitch - 1] - before[from] + before[wrapped],
-                    None => before[to] - before[from],
-                };
+                sum += part(from as usize, c as usize);
                 sums.push(sum);
-                row += 1;
-                if row == c {
-                    (band, row) = (band + 1, 0);
-                    from = start(band);
-                }
+                from = if from < b { from + a - b } else { from - b };
             }
         }
-        let total = u128::from(self.rows[self.rows.len() - 1]);
-        let whole = |y: i64| {
-            let y = (i128::from(y) - i128::from(first).div_euclid(c) * c) as u128;
-            y / c as u128 * total + u128::from(self.rows[(y % c as u128) as usize])
-        };
-        let part = |y: i64| match sums.last() {
-            Some(all) if rest > 0 && count > 0 => {
-                let y = u128::from(y.abs_diff(first));
-                y / count * u128::from(*all) + u128::from(sums[(y % count) as usize])
+        let all = u128::from(sums[sums.len() - 1]);
+        let to = |y: i64| {
+            let y = below(y);
+            let (band, row) = quotient(y, c.into());
+            let row = row as usize;
+            let total = |row: usize| u128::from(self.above[(row + 1) * pitch - 1]);
+            let mut sum = u128::from(copies) * (band * total(c as usize) + total(row));
+            if rest > 0 {
+                let (turn, band) = quotient(band, self.bands.into());
+                let from = i128::from(first) - band as i128 * i128::from(b);
+                sum += turn * all + u128::from(sums[band as usize]);
+                if row > 0 {
+                    sum += u128::from(part(from.rem_euclid(a.into()) as usize, row));
+                }
             }
-            _ => 0,
+            sum
         };
-        let to = |y: i64| u128::from(copies) * whole(y) + part(y);
-        let mut above = to(first);
+        let mut above = to(ys[0]);
         for (place, y) in ys[1..].iter().enumerate() {
             let below = to(*y);
             take(place, below - above);

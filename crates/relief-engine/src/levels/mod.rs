@@ -8,7 +8,7 @@ use std::cmp::Ordering;
 use std::collections::{BinaryHeap, HashMap};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use relief_design::tree::Role;
+use relief_kernels::fold::Fold;
 use relief_raster::{Period, Rect, Sample, View};
 
 use crate::Error;
@@ -135,8 +135,9 @@ impl Levels {
             pictures: program.pictures.iter().map(|_| OnceLock::new()).collect(),
             tables: program.tables.iter().map(|_| OnceLock::new()).collect(),
             tabled: Mutex::default(),
-            zeros: (program.steps.iter().flat_map(|step| &step.links))
-                .any(|link| matches!(link.role, Role::Over | Role::Mask)),
+            zeros: (program.steps.iter())
+                .flat_map(|step| step.links.iter().map(|link| step.kind.folds(link.role)))
+                .any(|fold| matches!(fold, Some(Fold::Over | Fold::Mask))),
         }
     }
 

@@ -190,6 +190,7 @@ impl PlaneSums {
         let mut corners = Vec::with_capacity(xs.len() * ys.len());
         // What lies to the left of each place, but right of the blocks before it, in the rows so far.
         let mut strips = vec![0_u64; xs.len()];
+        let open: Vec<usize> = (0..xs.len()).filter(|place| xs[*place] % side > 0).collect();
         let right = *xs.last().unwrap_or(&0);
         let left = xs.first().map_or(0, |x| x / side * side);
         let mut rest = vec![0_u32; right - left];
@@ -197,11 +198,12 @@ impl PlaneSums {
         let mut top = ys.first().map_or(0, |y| y / side * side);
         for y in ys {
             let whole = y / side * side;
-            for row in top..whole {
+            for row in top..if open.is_empty() { top } else { whole } {
                 let row = plane.row(row);
-                for (strip, x) in strips.iter_mut().zip(&xs) {
-                    let part = &row[x / side * side..*x];
-                    *strip += part.iter().map(|sample| u64::from(number(*sample))).sum::<u64>();
+                for place in &open {
+                    let x = xs[*place];
+                    let part = &row[x / side * side..x];
+                    strips[*place] += part.iter().map(|sample| u64::from(number(*sample))).sum::<u64>();
                 }
             }
             top = top.max(whole);

@@ -38,7 +38,11 @@ impl Grid<'_> {
     }
 
     pub(crate) fn rects(&self) -> impl Iterator<Item = Rect> {
-        (0..self.len()).map(|number| self.rect(number))
+        let columns = self.xs;
+        self.ys.windows(2).flat_map(move |y| {
+            let (top, bottom) = (y[0], y[1]);
+            (columns.windows(2)).map(move |x| Rect::between(x[0], top, x[1], bottom))
+        })
     }
 
     /// All blocks together.
@@ -193,19 +197,35 @@ pub(crate) fn through(
 /// Other blocks folded into these, one by one.
 pub(crate) fn fold(known: &dyn Known, into: &mut [Block], fold: Fold, others: &[Block]) {
     let max = known.max();
+    let mut last = None;
+    let mut pushed = |form: Form, step: Through| match last {
+        // Neighbours mostly go through the same.
+        Some((table, before, through)) if (table, before) == (form.table, step) => {
+            Option::<u32>::map(through, |table| Form { table, ..form })
+        }
+        _ => {
+            let through = pushed(known, form, step);
+            last = Some((form.table, step, through.map(|form| form.table)));
+            through
+        }
+    };
     for (block, other) in into.iter_mut().zip(others) {
         if block.summary.pixels == 0 {
             *block = Block::EMPTY;
             continue;
         }
-        let form = match (block.one(), other.one()) {
+        let one = other.one();
+        if one.is_some_and(|sample| Through::Folded(fold, sample).changes_nothing(max)) {
+            continue;
+        }
+        let form = match (block.one(), one) {
             _ if fold == Fold::Base => other.form,
             (_, Some(sample)) => block
                 .form
-                .and_then(|form| pushed(known, form, Through::Folded(fold, sample))),
+                .and_then(|form| pushed(form, Through::Folded(fold, sample))),
             (Some(sample), _) => other
                 .form
-                .and_then(|form| pushed(known, form, Through::Into(fold, sample))),
+                .and_then(|form| pushed(form, Through::Into(fold, sample))),
             (None, None) => None,
         };
         *block = Block {
@@ -339,11 +359,12 @@ impl Repeated {
 }
 
 /// What is known of blocks of what repeats: `corners` are those of its plane at all places, `bounds` tells between which samples those of a
-/// block lie.
+/// block lie; `max` is the greatest sample.
 pub(crate) fn of_plane(
     grid: Grid<'_>,
     (across, down): (&Repeated, &Repeated),
     corners: &Corners,
+    max: u16,
     bounds: impl Fn(Rect) -> Bounds,
     out: &mut [Block],
 ) {
@@ -351,13 +372,21 @@ pub(crate) fn of_plane(
     let zeros =
         (!corners.zeros.is_empty()).then(|| repeated_sums(across, down, &corners.zeros, corners.columns));
     let (wide, high) = (across.shown(), down.shown());
-    for (number, block) in out.iter_mut().enumerate() {
-        let rect = grid.rect(number);
+    for ((number, rect), block) in grid.rects().enumerate().zip(out) {
         if rect.is_empty() {
             *block = Block::EMPTY;
             continue;
         }
-        let mut summary = Summary::within(bounds(rect), rect.area());
+        let area = rect.area();
+        // A sum can say which sample all of them are.
+        let all = [0, max]
+            .into_iter()
+            .find(|sample| sums[number] == area * u128::from(*sample));
+        if let Some(sample) = all {
+            *block = Block::of(Summary::constant(sample, area));
+            continue;
+        }
+        let mut summary = Summary::within(bounds(rect), area);
         if let Some(zeros) = &zeros {
             let gaps = rect.area() - wide[number % grid.columns()] * high[number / grid.columns()];
             summary.zeros = (zeros[number] + gaps, zeros[number] + gaps);

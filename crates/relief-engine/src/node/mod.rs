@@ -38,8 +38,8 @@ pub(crate) use bounds::{Bounds, Known};
 pub(crate) use footprint::{Footprint, Shows};
 pub(crate) use inputs::{Inputs, Resources, SamplesOf};
 pub(crate) use prepare::{Counters, Preparation};
-pub(crate) use summary::Straight;
 pub use summary::Summary;
+pub(crate) use summary::{Straight, quotient};
 pub(crate) use windows::{around, clear_around, part, read_padded, through};
 
 use crate::Error;

@@ -19,6 +19,14 @@ pub(crate) enum Straight {
     No,
 }
 
+/// How often one number lies in another, and what is left. Numbers of 64 bits, as most are, are divided by the processor itself.
+pub(crate) fn quotient(number: u128, by: u128) -> (u128, u128) {
+    match (u64::try_from(number), u64::try_from(by)) {
+        (Ok(number), Ok(by)) => ((number / by).into(), (number % by).into()),
+        _ => (number / by, number % by),
+    }
+}
+
 /// What is known of the samples of a rectangle: pairs are the least and the greatest that a figure may be, and equal where it is
 /// known exactly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -132,8 +140,8 @@ impl Summary {
     #[must_use]
     pub fn mean(&self) -> (u16, u16) {
         let mean = |sum: u128| {
-            let mean = (2 * sum + self.pixels).checked_div(2 * self.pixels);
-            mean.map_or(0, |mean| mean as u16)
+            let some = (self.pixels > 0).then(|| quotient(2 * sum + self.pixels, 2 * self.pixels));
+            some.map_or(0, |(mean, _)| mean as u16)
         };
         (mean(self.sum.0), mean(self.sum.1))
     }
@@ -193,7 +201,8 @@ impl Summary {
         let all = Self::within(bounds, pixels);
         let sum = (sum.0.max(all.sum.0), sum.1.min(all.sum.1));
         // No sample is above the least mean and below the greatest at once.
-        let (floor, ceiling) = (sum.1 / pixels.max(1), sum.0.div_ceil(pixels.max(1)));
+        let (floor, (least, left)) = (quotient(sum.1, pixels.max(1)).0, quotient(sum.0, pixels.max(1)));
+        let ceiling = least + u128::from(left > 0);
         Self {
             pixels,
             sum,
@@ -363,10 +372,11 @@ fn product(
     let low = (a0 * t0 + b0 * s0 - n * a0 * b0).max(a1 * t0 + b1 * s0 - n * a1 * b1);
     let high = (a1 * t1 + b0 * s1 - n * a1 * b0).min(a0 * t1 + b1 * s1 - n * a0 * b1);
     // What rounding may add to or take from each: less than a half.
-    let (half, max) = (i128::from(max / 2), i128::from(max));
-    let low = -((n * half - low).div_euclid(max));
-    let high = (high + n * half).div_euclid(max);
-    (low.max(0) as u128, high.max(0) as u128)
+    let (half, max) = (i128::from(max / 2), u128::from(max));
+    // A sum is no less than 0.
+    let low = u128::try_from(low - n * half).map_or(0, |low| quotient(low + max - 1, max).0);
+    let high = u128::try_from(high + n * half).map_or(0, |high| quotient(high, max).0);
+    (low, high)
 }
 
 #[cfg(test)]

@@ -34,7 +34,7 @@ impl Node for Image {
         let down = Repeated::once(grid.ys, 0, self.height);
         let bounds = |rect| self.bounds(known, links, rect);
         match known.picture_corners(self.picture, &across.places, &down.places) {
-            Some(corners) => of_plane(grid, (&across, &down), &corners, bounds, out),
+            Some(corners) => of_plane(grid, (&across, &down), &corners, known.max(), bounds, out),
             None => {
                 for (block, rect) in out.iter_mut().zip(grid.rects()) {
                     *block = Block::within(rect, bounds);

@@ -143,7 +143,7 @@ impl Node for Repeat {
         let down = Repeated::new(grid.ys, extent.y(), self.step_y, extent.height());
         if let Some(corners) = known.corners(link.node, &across.places, &down.places) {
             let bounds = |rect| self.bounds(known, links, rect);
-            of_plane(grid, (&across, &down), &corners, bounds, out);
+            of_plane(grid, (&across, &down), &corners, known.max(), bounds, out);
             return;
         }
         for (block, rect) in out.iter_mut().zip(grid.rects()) {
