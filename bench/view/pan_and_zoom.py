@@ -3,8 +3,8 @@
 
     bench/view/pan_and_zoom.py target/release/relief [DESIGN.kdl [JSON]]
 
-The window has 1200 x 760 pixels. Four requests are on the way at a time, and a tile is asked for once, with the effort of the page's first
-request. The path goes from the whole of the sheet to single pixels of a mark, along a row of marks, and out again. Needs Python alone.
+The window has 1200 x 760 pixels. As many requests are on the way at a time as the server has threads, two at least and five at most, and a
+tile is asked for once, with the effort of the page's first request. The path goes from the whole of the sheet to single pixels of a mark, along a row of marks, and out again. Needs Python alone.
 """
 
 import http.client
@@ -19,7 +19,6 @@ import time
 
 WINDOW = (1200, 760)
 TILE = 256
-AT_ONCE = 4
 EFFORT = 1 << 20
 
 # Where the middle of the window is, in parts of the raster, and how many pixels of the raster a pixel of the screen has; the steps between
@@ -79,7 +78,7 @@ class Client:
         return response.status, response.getheader("relief-exactness"), response.read()
 
 
-def asked(client, key, wanted):
+def asked(client, key, wanted, at_once):
     """Asks for tiles, so many at a time; how long each took and how exact it is."""
     lock, taken, waiting = threading.Lock(), [], list(reversed(wanted))
 
@@ -98,7 +97,7 @@ def asked(client, key, wanted):
             with lock:
                 taken.append((took, exactness))
 
-    threads = [threading.Thread(target=work) for _ in range(AT_ONCE)]
+    threads = [threading.Thread(target=work) for _ in range(at_once)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -128,6 +127,7 @@ def main():
         while True:
             state = json.loads(client.get("/api/state")[2])
             scene = state["designs"][0].get("scene")
+            at_once = min(max(state["threads"], 2), 5)
             if scene:
                 break
             time.sleep(0.01)
@@ -139,7 +139,7 @@ def main():
         for place in steps(width, height):
             wanted = [tile for tile in tiles(place, width, height, scene["levels"]) if tile not in seen]
             seen.update(wanted)
-            all_taken += asked(client, key, wanted)
+            all_taken += asked(client, key, wanted, at_once)
             if first is None:
                 first = time.perf_counter() - began
         times = sorted(took for took, _ in all_taken)

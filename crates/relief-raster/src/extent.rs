@@ -44,6 +44,7 @@ impl Rect {
     };
 
     /// The rectangle of this size at the origin; sides are cut at [`MAX_SIDE`].
+    #[inline]
     #[must_use]
     pub const fn sized(width: u64, height: u64) -> Self {
         let width = if width > MAX_SIDE { MAX_SIDE } else { width };
@@ -57,6 +58,7 @@ impl Rect {
     }
 
     /// The rectangle between two corners, clamped to the coordinates allowed; empty where they are not in order.
+    #[inline]
     #[must_use]
     pub fn between(left: i64, top: i64, right: i64, bottom: i64) -> Self {
         const LIMIT: i64 = 2 * MAX_COORDINATE;
@@ -119,12 +121,14 @@ impl Rect {
     }
 
     /// The number of pixels.
+    #[inline]
     #[must_use]
     pub const fn area(&self) -> u128 {
         self.width as u128 * self.height as u128
     }
 
     /// The pixels that both rectangles hold.
+    #[inline]
     #[must_use]
     pub fn intersection(&self, other: &Self) -> Self {
         Self::between(
@@ -164,6 +168,7 @@ impl Rect {
     }
 
     /// The rectangle moved by (dx, dy), clamped to the coordinates allowed.
+    #[inline]
     #[must_use]
     pub fn translated(&self, dx: i64, dy: i64) -> Self {
         Self::between(

@@ -790,6 +790,7 @@ $("keys").addEventListener("click", () => $("help").showModal());
 
 /** Takes designs as the server tells them. */
 function take(state) {
+  tiles.served(state.threads);
   const first = !scene();
   designs = state.designs.map((told, which) => {
     const was = designs[which]?.scene ?? null;

@@ -3,8 +3,8 @@
 /** Samples of the raster that the server looks at for a tile, one after the other; the last is as many as it takes. */
 const EFFORTS = ["1048576", "16777216", "268435456", "4294967296", "18446744073709551615"];
 
-/** Requests at the same time. A browser has six connections to a server, of which one tells of changes. */
-const AT_ONCE = 4;
+/** The most requests at the same time. A browser has six connections to a server, of which one tells of changes. */
+const MOST_AT_ONCE = 5;
 
 /** Bytes of tiles that are held. */
 const BUDGET = 160e6;
@@ -21,12 +21,20 @@ export class Tiles {
     this.seen = new Set();
     this.asked = new Map();
     this.viewport = 0;
+    /** Requests at the same time: as many as the server computes, since what waits there cannot be put in a new order here. */
+    this.atOnce = 2;
     /** The latest refusal that is worth telling. */
     this.trouble = null;
   }
 
   static address({ key, node, figure, level, x, y }) {
     return `tile/${key}/${node}/${figure}/${level}/${x}/${y}`;
+  }
+
+  /** The server computes so many tiles at the same time. */
+  served(threads) {
+    this.atOnce = Math.min(Math.max(threads, 2), MOST_AT_ONCE);
+    this.pump();
   }
 
   /** The tile, if it is there. */
@@ -72,7 +80,7 @@ export class Tiles {
 
   pump() {
     const free = (address) => !this.asked.has(address);
-    while (this.asked.size < AT_ONCE) {
+    while (this.asked.size < this.atOnce) {
       let next = this.wanted.find((address) => free(address) && !this.held.has(address));
       let effort = 0;
       if (next === undefined) {

@@ -29,8 +29,9 @@ pub(crate) async fn reply(
         ),
         _ => return Err(nothing()),
     };
-    let present = name == "image";
-    let scene = app.scene(if present { "0" } else { name })?;
+    // A number, too, is that of whatever is shown there.
+    let present = matches!(name, "image" | "0" | "1");
+    let scene = app.scene(if name == "image" { "0" } else { name })?;
     let caching = if present {
         Caching::Tag(format!("{}/{}", scene.key, path[1..].join("/")))
     } else {

@@ -86,11 +86,16 @@ impl Fault {
     pub(crate) fn engine(error: &Error) -> Self {
         let text = error.to_string();
         match error {
-            Error::Memory { .. } => Self::new(StatusCode::INSUFFICIENT_STORAGE, "memory", text),
+            Error::Memory { .. } => Self::memory(text),
             Error::Cancelled => Self::new(StatusCode::SERVICE_UNAVAILABLE, "cancelled", text),
             Error::Region { .. } => Self::request(text),
             _ => Self::failed(chain(error)),
         }
+    }
+
+    /// More memory than there is.
+    pub(crate) fn memory(text: impl Into<String>) -> Self {
+        Self::new(StatusCode::INSUFFICIENT_STORAGE, "memory", text)
     }
 
     /// What went wrong inside.

@@ -297,6 +297,8 @@ impl App {
             viewports.stamp(viewport)
         };
         let renderers = Arc::clone(&self.renderers);
+        // Where nodes are prepared first, that may take long.
+        let slow = asked.effort > SLOW && level > 0 || !renderers.is_made(&scene, node);
         let work = move |cancel: &relief_engine::Cancel, reservation| {
             let renderer = renderers.get(&scene, node, &mut |_| (), cancel)?;
             let (samples, exactness) = asked.window.read(&renderer, asked.effort, cancel)?;
@@ -313,7 +315,7 @@ impl App {
         let request = queue::Request {
             key,
             stamp,
-            slow: asked.effort > SLOW && level > 0,
+            slow,
             bytes: asked.bytes,
             work: Box::new(work),
         };

@@ -9,7 +9,6 @@ use std::time::Duration;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use relief_engine::Cancel;
 use tokio::net::TcpStream;
 use tokio::sync::{Notify, Semaphore, watch};
 
@@ -18,7 +17,7 @@ use crate::options::ServerOptions;
 use crate::patient::Patient;
 use crate::queue::Queue;
 use crate::raster::TILE;
-use crate::renderers::{Renderers, VIEWS};
+use crate::renderers::{Renderers, Share};
 use crate::request::{Guard, Viewports};
 use crate::routes::{App, respond};
 use crate::source::DesignSource;
@@ -85,11 +84,9 @@ impl Server {
         listener.set_nonblocking(true).map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
         let threads = options.computing();
-        // An eighth is for answers, the rest for one renderer of each design and some of other nodes.
-        let answers = options.memory / 8;
-        let queue = Queue::new(threads.max(2), answers);
-        let each = (options.memory - answers) / (sources.len() + VIEWS) as u64;
-        let renderers = Arc::new(Renderers::new(Arc::clone(&queue), each, threads));
+        let queue = Queue::new(threads.max(2), Share::answers(options.memory));
+        let share = Share::of(options.memory, sources.len());
+        let renderers = Arc::new(Renderers::new(Arc::clone(&queue), share, threads));
         let app = App {
             guard: Guard::new(address, options.cors.as_deref()),
             stage: Stage::new(sources, Arc::clone(&renderers), TILE),
@@ -146,15 +143,21 @@ impl Server {
             tokio::net::TcpListener::from_std(self.listener).map_err(Error::Start)?
         };
         let (app, job) = (&self.app, &self.job);
-        let cancel = Cancel::new();
         thread::scope(|scope| {
             // What is sent nowhere: dropped, it ends those that wait for it.
             let (stage_ends, stage_end) = mpsc::channel();
             let (job_ends, job_end) = mpsc::channel();
-            let mut started = start(scope, "relief-view-files", {
-                let cancel = cancel.clone();
-                move || app.stage.run(&cancel, &stage_end)
-            });
+            let mut openers = Vec::new();
+            let mut started = Ok(());
+            for slot in 0..app.stage.len() {
+                let (open, asked) = mpsc::channel();
+                openers.push(open);
+                let name = format!("relief-view-design-{slot}");
+                let opening = move || app.stage.open_when_asked(slot, &asked);
+                started = started.and_then(|()| start(scope, &name, opening));
+            }
+            let watching = move || app.stage.watch(&openers, &stage_end);
+            started = started.and_then(|()| start(scope, "relief-view-files", watching));
             for number in 0..self.threads {
                 let name = format!("relief-view-{number}");
                 started = started.and_then(|()| start(scope, &name, move || app.queue.work()));
@@ -166,7 +169,6 @@ impl Server {
             if started.is_ok() {
                 runtime.block_on(accept(&listener, app, &self.stop));
             }
-            cancel.cancel();
             app.queue.stop();
             drop((stage_ends, job_ends));
             runtime.shutdown_background();

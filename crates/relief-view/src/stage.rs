@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 use std::time::{Duration, Instant, SystemTime};
 
 use relief_design::visible;
@@ -12,6 +13,7 @@ use serde_json::{Value, json};
 use tokio::sync::watch;
 
 use crate::events::State;
+use crate::fault::Fault;
 use crate::renderers::Renderers;
 use crate::scene::{Scene, problems};
 use crate::source::{DesignSource, OpenError};
@@ -36,6 +38,8 @@ struct Slot {
     trouble: Value,
     /// What is being prepared: of 1.
     loading: Option<f64>,
+    /// Ends the preparation.
+    opening: Cancel,
     files: Vec<PathBuf>,
     stamps: BTreeMap<PathBuf, Stamp>,
     /// Stamps that were seen once and may still change.
@@ -48,6 +52,8 @@ pub(crate) struct Stage {
     state: State,
     renderers: Arc<Renderers>,
     tile: u64,
+    /// Whether the server ends.
+    ended: AtomicBool,
 }
 
 impl Stage {
@@ -59,6 +65,7 @@ impl Stage {
             told: Value::Null,
             trouble: Value::Null,
             loading: Some(0.0),
+            opening: Cancel::new(),
             stamps: BTreeMap::new(),
             unsettled: None,
         });
@@ -67,6 +74,7 @@ impl Stage {
             state: watch::channel(String::new()).0,
             renderers,
             tile,
+            ended: AtomicBool::new(false),
         };
         stage.tell();
         stage
@@ -95,21 +103,47 @@ impl Stage {
             .any(|slot| slot.scene.is_none() && slot.loading.is_some())
     }
 
-    /// Opens all designs, and again those whose files change, until `cancel` is thrown.
-    pub(crate) fn run(&self, cancel: &Cancel, stop: &std::sync::mpsc::Receiver<()>) {
-        let count = self.lock().len();
-        for slot in 0..count {
+    /// How many designs are shown.
+    pub(crate) fn len(&self) -> usize {
+        self.lock().len()
+    }
+
+    /// Asks for all designs, and again for those whose files change, until nobody can send to `stop`.
+    pub(crate) fn watch(&self, open: &[mpsc::Sender<()>], stop: &mpsc::Receiver<()>) {
+        for (slot, open) in open.iter().enumerate() {
             let files = self.lock()[slot].files.clone();
             self.lock()[slot].stamps = stamps(&files);
-            self.open(slot, cancel);
+            let _ = open.send(());
         }
         // Nobody sends: the wait ends where the server does.
-        while stop.recv_timeout(PACE) == Err(std::sync::mpsc::RecvTimeoutError::Timeout) {
-            for slot in 0..count {
+        while stop.recv_timeout(PACE) == Err(mpsc::RecvTimeoutError::Timeout) {
+            for (slot, open) in open.iter().enumerate() {
                 if self.has_changed(slot) {
-                    self.open(slot, cancel);
+                    // What is prepared of the one before is of no use.
+                    self.lock()[slot].opening.cancel();
+                    let _ = open.send(());
                 }
             }
+        }
+        let mut slots = self.lock();
+        self.ended.store(true, Ordering::Release);
+        slots.iter_mut().for_each(|slot| slot.opening.cancel());
+    }
+
+    /// Opens a design whenever that is asked for, until nobody can ask.
+    pub(crate) fn open_when_asked(&self, slot: usize, asked: &mpsc::Receiver<()>) {
+        while asked.recv().is_ok() {
+            // Once for all who asked meanwhile.
+            while asked.try_recv().is_ok() {}
+            let cancel = Cancel::new();
+            {
+                let slots = &mut self.lock();
+                if self.ended.load(Ordering::Acquire) {
+                    return;
+                }
+                slots[slot].opening = cancel.clone();
+            }
+            self.open(slot, &cancel);
         }
     }
 
@@ -142,7 +176,7 @@ impl Stage {
         files.extend(opened.files.iter().cloned());
         let stamps = stamps(&files);
         let scene = Arc::new(Scene::new(opened));
-        let before = {
+        let same = {
             let slot = &mut self.lock()[slot];
             // What changed since it was read is seen by the next look.
             for (file, stamp) in stamps {
@@ -156,18 +190,28 @@ impl Stage {
                 slot.told = scene.json();
                 slot.scene = Some(Arc::clone(&scene));
                 slot.trouble = Value::Null;
-                None
-            } else {
-                slot.loading = Some(0.0);
-                slot.trouble = Value::Null;
-                Some(slot.scene.take())
+                slot.loading = None;
             }
+            same
+        };
+        if same {
+            return self.tell();
+        }
+        if let Err(fault) = self.renderers.check(&scene) {
+            return self.fail(slot, told(&fault));
+        }
+        // There is memory for one of them.
+        let before = {
+            let slot = &mut self.lock()[slot];
+            slot.loading = Some(0.0);
+            slot.trouble = Value::Null;
+            slot.scene.take()
         };
         self.tell();
-        let Some(before) = before else { return };
-        if let Some(before) = before {
+        if let Some(before) = &before {
             self.renderers.forget(&before.key);
         }
+        self.renderers.show(&scene.key);
         let mut last: Option<Instant> = None;
         let mut progress = |progress: Progress| {
             if last.is_none_or(|last| last.elapsed() >= PROGRESS) {
@@ -188,7 +232,15 @@ impl Stage {
             }
             Err(fault) => {
                 self.renderers.forget(&scene.key);
-                return self.fail(slot, json!({"text": visible(&fault.text), "problems": []}));
+                if let Some(before) = before {
+                    // It is prepared again when it is asked for.
+                    self.renderers.show(&before.key);
+                    self.lock()[slot].scene = Some(before);
+                }
+                // Where its file has changed the next one is opened at once.
+                if !cancel.is_cancelled() {
+                    return self.fail(slot, told(&fault));
+                }
             }
         }
         self.tell();
@@ -219,6 +271,7 @@ impl Stage {
         let state = json!({
             "version": env!("CARGO_PKG_VERSION"),
             "tile": self.tile,
+            "threads": self.renderers.threads(),
             "designs": designs,
         });
         self.state.send_replace(state.to_string());
@@ -227,6 +280,11 @@ impl Stage {
     fn lock(&self) -> MutexGuard<'_, Vec<Slot>> {
         self.slots.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Why a design cannot be computed, for the page.
+fn told(fault: &Fault) -> Value {
+    json!({"text": visible(&fault.text), "problems": []})
 }
 
 /// What is wrong, for the page.

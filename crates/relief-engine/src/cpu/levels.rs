@@ -10,7 +10,7 @@ use super::{Cpu, zeroed};
 use crate::Error;
 use crate::cancel::Cancel;
 use crate::error::caught;
-use crate::levels::{CHUNK, Exactness, LEAF, PIECE, Refining, SMALL, STRETCH, Statistic, direct};
+use crate::levels::{Exactness, LEAF, PIECE, Refining, SMALL, STRETCH, Statistic, chunk, direct};
 use crate::node::{Block, Bounds, Edges, Grid, Summary};
 
 /// The most that hints add to the edges of blocks along an axis, in parts of those that are there, and however few these are.
@@ -280,9 +280,10 @@ impl<S: Sample> Cpu<S> {
     /// What is known of every block of `grid` without computing it, by all threads.
     fn known(&self, grid: Grid<'_>, cancel: &Cancel) -> Result<Vec<Summary>, Error> {
         let (columns, rows) = (grid.columns(), grid.rows());
-        // Blocks of a column share the most, so that a part has few columns and many rows.
-        let high = rows.min(CHUNK);
-        let wide = (CHUNK / high).min(columns.div_ceil(self.plan.threads)).max(1);
+        // What is held of planes is read row by row: a part has all columns, if it may.
+        let most = chunk(self.plan.threads as u64, self.plan.program.nesting);
+        let wide = columns.min(most).max(1);
+        let high = (most / wide).min(rows.div_ceil(self.plan.threads)).max(1);
         let parts: Vec<(usize, usize)> = (0..rows)
             .step_by(high)
             .flat_map(|row| (0..columns).step_by(wide).map(move |column| (column, row)))

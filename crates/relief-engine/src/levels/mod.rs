@@ -156,7 +156,8 @@ impl Levels {
         let tables = program.tables.iter().map(|table| TableSums::bytes(table.len()));
         let refining = LEAF * LEAF * program.canvas.depth.bytes() + MOST_PARTS * size_of::<Part>() as u64;
         // A node asks its children one after the other, and holds what it knows itself.
-        let asking = 2 * (program.nesting as u64 + 1) * 2 * CHUNK as u64 * size_of::<Block>() as u64;
+        let asked = chunk(threads, program.nesting) as u64;
+        let asking = 2 * (program.nesting as u64 + 1) * 2 * asked * size_of::<Block>() as u64;
         let piece = PIECE * size_of::<Summary>() as u64;
         program
             .steps
@@ -212,8 +213,15 @@ impl Levels {
     }
 }
 
-/// The most blocks that are asked for at once.
-pub(crate) const CHUNK: usize = 1 << 14;
+/// The most blocks that all threads together ask for at once, counted at every node that asks another.
+const ASKED: u64 = 1 << 16;
+
+/// The most blocks that one of so many threads asks for at once, of a program nested so deeply: what all of them hold is the same however
+/// many there are.
+pub(crate) fn chunk(threads: u64, nesting: usize) -> usize {
+    let askers = threads.saturating_mul(nesting as u64 + 1).max(1);
+    (ASKED / askers).clamp(1 << 8, 1 << 14) as usize
+}
 
 /// The most blocks of which a summary is held at the same time.
 pub(crate) const PIECE: u64 = 1 << 16;
@@ -332,7 +340,17 @@ pub(crate) struct Refining {
     first: Summary,
     effort: u64,
     parts: Parts,
+    /// A part that is computed leaf by leaf.
+    computing: Option<Computing>,
     is_over: bool,
+}
+
+/// A part of a block, some leaves of which are computed.
+struct Computing {
+    rect: Rect,
+    /// How many of them.
+    leaves: u64,
+    summary: Summary,
 }
 
 impl Refining {
@@ -350,6 +368,7 @@ impl Refining {
             first,
             effort,
             parts,
+            computing: None,
             is_over: statistic.is_settled(&first) || effort == 0,
         }
     }
@@ -364,20 +383,31 @@ impl Refining {
     ) -> Result<bool, Error> {
         let parts = &mut self.parts;
         while !self.is_over && *stretch > 0 {
+            if let Some(mut part) = self.computing.take() {
+                let Some(leaf) = leaf(part.rect, part.leaves) else {
+                    parts.add(part.rect, part.summary);
+                    continue;
+                };
+                part.summary = part.summary.and(compute(leaf)?);
+                part.leaves += 1;
+                *stretch = stretch.saturating_sub(leaf.area() as u64);
+                self.computing = Some(part);
+                continue;
+            }
             if parts.is_over(self.rect.area()) {
                 self.is_over = true;
                 break;
             }
             let room = parts.open.len() as u64 + SPLIT * SPLIT <= MOST_PARTS;
             let Some(part) = parts.take() else { break };
-            let leaf = part.rect.width() <= SMALL && part.rect.height() <= SMALL;
+            let small = part.rect.width() <= SMALL && part.rect.height() <= SMALL;
             let (xs, ys) = (
                 split(part.rect.x(), part.rect.right()),
                 split(part.rect.y(), part.rect.bottom()),
             );
             let grid = Grid { xs: &xs, ys: &ys };
             // Without room for more parts it is computed as it is.
-            let computed = leaf || !room;
+            let computed = small || !room;
             let cost = if computed {
                 u64::try_from(part.rect.area()).unwrap_or(u64::MAX)
             } else {
@@ -389,14 +419,14 @@ impl Refining {
                 break;
             }
             self.effort -= cost;
-            *stretch = stretch.saturating_sub(cost);
             if computed {
-                let mut all = Summary::EMPTY;
-                for leaf in leaves(part.rect) {
-                    all = all.and(compute(leaf)?);
-                }
-                parts.add(part.rect, all);
+                self.computing = Some(Computing {
+                    rect: part.rect,
+                    leaves: 0,
+                    summary: Summary::EMPTY,
+                });
             } else {
+                *stretch = stretch.saturating_sub(cost);
                 for (rect, known) in grid.rects().zip(ask(grid)) {
                     parts.add(rect, known);
                 }
@@ -414,14 +444,15 @@ impl Refining {
     }
 }
 
-/// The parts of at most [`SMALL`] columns and rows of a rectangle.
-fn leaves(rect: Rect) -> impl Iterator<Item = Rect> {
-    let step = SMALL as usize;
-    (rect.y()..rect.bottom()).step_by(step).flat_map(move |y| {
-        (rect.x()..rect.right())
-            .step_by(step)
-            .map(move |x| Rect::sized(SMALL, SMALL).translated(x, y).intersection(&rect))
-    })
+/// The part of at most [`SMALL`] columns and rows of a rectangle that has this number, row by row.
+fn leaf(rect: Rect, number: u64) -> Option<Rect> {
+    let columns = rect.width().div_ceil(SMALL).max(1);
+    let (column, row) = (number % columns, number / columns);
+    let at = |from: i64, place: u64| from + (place * SMALL).cast_signed();
+    let leaf = Rect::sized(SMALL, SMALL)
+        .translated(at(rect.x(), column), at(rect.y(), row))
+        .intersection(&rect);
+    (row < rect.height().div_ceil(SMALL)).then_some(leaf)
 }
 
 /// The edges of up to [`SPLIT`] parts of a side, none smaller than it has to be.

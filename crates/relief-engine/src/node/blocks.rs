@@ -37,11 +37,17 @@ impl Grid<'_> {
         )
     }
 
+    /// All blocks, row by row.
     pub(crate) fn rects(&self) -> impl Iterator<Item = Rect> {
-        let columns = self.xs;
-        self.ys.windows(2).flat_map(move |y| {
-            let (top, bottom) = (y[0], y[1]);
-            (columns.windows(2)).map(move |x| Rect::between(x[0], top, x[1], bottom))
+        let (xs, ys) = (self.xs, self.ys);
+        let (mut column, mut row) = (0, 0);
+        std::iter::from_fn(move || {
+            if column + 1 == xs.len() {
+                (column, row) = (0, row + 1);
+            }
+            let (right, bottom) = (xs.get(column + 1)?, ys.get(row + 1)?);
+            column += 1;
+            Some(Rect::between(xs[column - 1], ys[row], *right, *bottom))
         })
     }
 

@@ -98,3 +98,46 @@ fn a_design_that_is_wrong_at_first_shows_when_it_is_right() {
     served.state(|state| state["designs"][0]["ready"] == true);
     assert_eq!(get(served.address, "/raw?x=0&y=0&w=1&h=1").samples(), [7]);
 }
+
+/// A preparation that takes for hours.
+const ENDLESS: &str =
+    "relief version=1\ncanvas width=1000000 height=1000000\nequalise {\n(source)noise seed=1\n}";
+
+#[test]
+fn an_edit_ends_a_preparation_and_one_design_does_not_wait_for_the_other() {
+    let served = Served::texts(&[ENDLESS, FIRST], ServerOptions::default());
+    let state = served.state(|state| state["designs"][1]["ready"] == true);
+    assert_eq!(state["designs"][0]["ready"], false, "{state}");
+    fs::write(&served.paths[0], FIRST.replace("value=7", "value=8")).unwrap();
+    served.state(|state| state["designs"][0]["ready"] == true);
+    assert_eq!(
+        get(served.address, "/raw?design=0&x=0&y=0&w=1&h=1").samples(),
+        [8]
+    );
+    // And back, twice.
+    for text in [ENDLESS, FIRST] {
+        fs::write(&served.paths[0], text).unwrap();
+        let ready = text == FIRST;
+        served.state(|state| state["designs"][0]["ready"] == ready);
+    }
+}
+
+#[test]
+fn an_edit_that_needs_too_much_memory_leaves_the_last_picture() {
+    let served = Served::texts(&[FIRST], ServerOptions::default().memory(256 << 20));
+    let first = served.key(0);
+    let large = "relief version=1\ncanvas width=40000 height=40000 bits=16\ndistance radius=4000 {\n(mask)noise seed=1\n\
+                 profile \"d\"\n}";
+    fs::write(&served.paths[0], large).unwrap();
+    let state = served.state(|state| !state["designs"][0]["trouble"].is_null());
+    let design = &state["designs"][0];
+    assert!(
+        design["trouble"]["text"].as_str().unwrap().contains("--memory"),
+        "{design}"
+    );
+    assert_eq!(
+        (&design["ready"], &design["scene"]["key"]),
+        (&true.into(), &first.as_str().into())
+    );
+    assert_eq!(get(served.address, "/raw?x=0&y=0&w=1&h=1").samples(), [7]);
+}

@@ -1,9 +1,11 @@
 //! Tiles: what they say of the raster, and how exact they are said to be.
 
+use std::io::Write;
+
 use relief_engine::Rect;
 use relief_view::ServerOptions;
 
-use crate::client::{Reply, get};
+use crate::client::{Reply, connect, get};
 use crate::served::{Served, read};
 
 /// With as much effort as it takes.
@@ -236,15 +238,66 @@ fn raw_windows_are_exact_or_refused() {
 }
 
 #[test]
-fn a_design_that_does_not_fit_the_memory_is_told() {
-    let served = Served::texts(&[DEEP], ServerOptions::default().memory(16 << 20).threads(64));
-    let state = served.state(|state| state["designs"][0]["loading"].is_null());
-    let design = &state["designs"][0];
-    // Either the plan fits, or it is said what would do.
-    if design["ready"] == false {
-        let text = design["trouble"]["text"].as_str().unwrap();
-        assert!(text.contains("the job needs"), "{text}");
-        let reply = get(served.address, "/raw?x=0&y=0&w=1&h=1");
-        assert_eq!(reply.refusal(), (410, "stale".to_owned()));
+fn a_design_that_does_not_fit_the_memory_is_shown_with_as_much_as_is_told() {
+    let with = |memory: u64| {
+        let served = Served::texts(&[DEEP], ServerOptions::default().memory(memory).threads(64));
+        let state = served.state(|state| state["designs"][0]["loading"].is_null());
+        (served, state["designs"][0].clone())
+    };
+    let (served, design) = with(16 << 20);
+    assert_eq!(design["ready"], false, "{design}");
+    let text = design["trouble"]["text"].as_str().unwrap();
+    let enough = text
+        .split("--memory ")
+        .nth(1)
+        .unwrap()
+        .strip_suffix("MiB")
+        .unwrap();
+    let reply = get(served.address, "/raw?x=0&y=0&w=1&h=1");
+    assert_eq!(reply.refusal(), (410, "stale".to_owned()));
+
+    let (served, design) = with(enough.parse::<u64>().unwrap() << 20);
+    assert_eq!(design["ready"], true, "{design}");
+    assert_eq!(get(served.address, "/raw?x=0&y=0&w=1&h=1").status, 200);
+}
+
+#[test]
+fn deeply_nested_designs_show_however_many_threads_there_are() {
+    let nested = (0..20).fold("noise seed=1".to_owned(), |inner, _| {
+        format!("turn quarters=1 {{ (source)flip axis=\"x\" {{ (source){inner}\n }}\n }}")
+    });
+    let text = format!("relief version=1\ncanvas width=64 height=64\n{nested}");
+    for threads in [1, 16, 200] {
+        let served = Served::texts(&[&text], ServerOptions::default().threads(threads));
+        let state = served.state(|state| state["designs"][0]["loading"].is_null());
+        assert_eq!(state["designs"][0]["ready"], true, "{threads}: {state}");
     }
+}
+
+#[test]
+fn a_node_that_takes_for_ever_to_prepare_holds_up_no_other() {
+    // What lies beyond the canvas is not prepared for the whole; seen alone, it is.
+    let text = "relief version=1\ncanvas width=1000000 height=1000000\ncompose {\n(base)fill value=3\n\
+                (max)equalise x=1000000 {\n(source)noise seed=1\n}\n}";
+    let served = Served::texts(&[text], ServerOptions::default().threads(2));
+    let key = served.key(0);
+    let state = served.state(|_| true);
+    let nodes = state["designs"][0]["scene"]["nodes"].as_array().unwrap();
+    let slow = nodes
+        .iter()
+        .find(|node| node["kind"] == "equalise")
+        .unwrap_or_else(|| panic!("{nodes:?}"));
+    let waiting: Vec<_> = (0..6)
+        .map(|column| {
+            let mut stream = connect(served.address);
+            let path = format!("/tile/{key}/{}/mean/0/{column}/0", slow["id"]);
+            write!(stream, "GET {path} HTTP/1.1\r\nhost: {}\r\n\r\n", served.address).unwrap();
+            stream
+        })
+        .collect();
+    for column in 0..100 {
+        let tile = get(served.address, &format!("/tile/{key}/root/mean/0/{column}/0"));
+        assert_eq!(tile.samples()[0], 3);
+    }
+    drop(waiting);
 }
