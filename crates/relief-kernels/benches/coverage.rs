@@ -69,7 +69,7 @@ fn drawing(fill: impl Fn(&mut Builder) -> Result<(), Error>, lattice: Lattice) -
     let part = builder.part();
     fill(&mut builder).ok()?;
     builder.place(part, lattice).ok()?;
-    Some(builder.finish())
+    builder.finish().ok()
 }
 
 /// All tiles of a drawing, one after the other.

@@ -276,7 +276,12 @@ impl Drawer<'_> {
             own = Some(union(own, finer(bounds)));
         }
         self.open[number as usize] = false;
-        let place = self.assembly.cell(Cell { elements, placements }, own)?;
+        let cell = Cell {
+            elements,
+            placements,
+            name: Some(std::sync::Arc::clone(&block.name)),
+        };
+        let place = self.assembly.cell(cell, own)?;
         self.assembly.memory().take(KNOWN)?;
         self.known.insert(key, place);
         Ok(place)
@@ -294,7 +299,7 @@ impl Drawer<'_> {
     ) -> Result<Option<Placement>, Error> {
         let document = self.document;
         let line = entity.line;
-        let Some(&inner) = document.names.get(&insert.name) else {
+        let Some(&inner) = document.names.get(insert.name.as_str()) else {
             return Err(Error::NoBlock {
                 line,
                 name: insert.name.clone(),
@@ -419,7 +424,7 @@ fn flat(drawing: &Drawing, root: u32, limits: &Limits, memory: &Memory) -> Resul
     }
     out.cells.push(Cell {
         elements,
-        placements: Vec::new(),
+        ..Cell::default()
     });
     Ok(out)
 }

@@ -64,7 +64,7 @@ pub(crate) fn try_index<S: Sample>(drawing: &Drawing, limits: &relief_vector::Li
         depth: S::DEPTH,
     };
     drawing.lower(limits, &mut target).ok()?.ok()?;
-    Some(target.builder.finish())
+    target.builder.finish().ok()
 }
 
 pub(crate) fn index<S: Sample>(drawing: &Drawing) -> Index {
