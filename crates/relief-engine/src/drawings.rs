@@ -133,14 +133,18 @@ fn dense(drawing: &Drawing, part: u32, copies: u64, work: u64) -> String {
     let places = |cell: &&Cell| cell.placements.iter().any(|place| place.cell as usize == number);
     let own = cells.get(number).and_then(|cell| cell.name.as_deref());
     let name = own.or_else(|| cells.iter().find(places)?.name.as_deref());
-    let what = match (name, copies) {
-        (Some(name), _) => format!("{copies} copies of the cell \"{}\"", relief_design::visible(name)),
-        (None, 0..=1) => "outlines".to_owned(),
-        (None, _) => format!("{copies} copies of the same outlines"),
+    let who = match (name, copies) {
+        (Some(name), _) => format!(
+            "up to {copies} copies of the cell \"{}\"",
+            relief_design::visible(name)
+        ),
+        (None, 0..=1) => "those".to_owned(),
+        (None, _) => format!("up to {copies} copies of the same outlines"),
     };
     format!(
-        "up to {what} meet in 1024 × 64 pixels, and with all that lies there these have {} times the edges that are \
-         computed at once; draw it in smaller pixels, draw fewer layers of it, or leave out copies that lie on each other",
+        "outlines lie too close together: {who} meet in 1024 × 64 pixels, and with all that lies there they have {} times \
+         the edges that are computed at once; draw it in smaller pixels, draw fewer layers of it, or leave out copies that \
+         lie on each other",
         work.div_ceil(coverage::MAX_WORK)
     )
 }

@@ -143,6 +143,7 @@ impl Failure {
             ) => 2,
             #[cfg(feature = "view")]
             Self::View(relief_view::Error::Option { .. }) => 2,
+            Self::Design(report) if report.is_short_of_memory() => 4,
             Self::Design(_) | Self::Doubtful(_) | Self::Engine(relief_engine::Error::TooDeep { .. }) => 3,
             Self::Engine(relief_engine::Error::Memory { .. }) => 4,
             Self::Engine(relief_engine::Error::Cancelled)
