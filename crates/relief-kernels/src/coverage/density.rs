@@ -10,10 +10,10 @@ use std::collections::BinaryHeap;
 
 use super::build::Error;
 use super::index::{Index, Lattice, Part, Placed, Shapes};
-use super::lookup::Lookup;
+use super::lookup::{Item, Lookup};
 
 /// The most work of a tile: edges, each counted for every row of pixels and every 64 columns of the tile that it may reach into.
-pub const MAX_WORK: u64 = 1 << 29;
+pub const MAX_WORK: u64 = 1 << 30;
 
 /// The sides of a tile that the work is measured with, in pixels.
 const TILE: (i64, i64) = (1_024, 64);
@@ -40,8 +40,12 @@ pub(super) fn check(index: &Index) -> Result<(), Error> {
         near[part].get_or_insert_with(|| of_a_tile(index, &index.parts[part]));
     }
     let of = |placed: &Placed| met(placed).saturating_mul(near[placed.part as usize].unwrap_or(0));
-    let most = heaviest(&index.lookup, width(index), |id, _, _| {
-        of(&index.placed[id as usize])
+    let most = heaviest(&index.lookup, width(index), |item, band, begins| {
+        // Where it comes from above, it was counted there.
+        if begins && item.entry as usize != band {
+            return 0;
+        }
+        of(&index.placed[item.id as usize])
     });
     if most <= MAX_WORK {
         return Ok(());
@@ -93,7 +97,7 @@ fn most_points(index: &Index, points: &[(i64, i64)]) -> usize {
         most = most.max(last - first + 1);
     }
     // The edges that come in and go out.
-    most + 2
+    (most + 2).min(points.len())
 }
 
 /// The work of all elements of a part, were all of them to meet a tile, and of the copy itself.
@@ -105,43 +109,60 @@ fn of_elements(index: &Index, part: &Shapes) -> u64 {
 
 /// The most work of any tile with a copy of a part.
 fn of_a_tile(index: &Index, part: &Shapes) -> u64 {
-    let most = heaviest(&part.lookup, width(index), |element, entry, band| {
-        let entries = &part.entries[entry as usize..part.ends[band + 1] as usize];
+    let most = heaviest(&part.lookup, width(index), |item, band, begins| {
+        let entries = &part.entries[item.entry as usize..part.ends[band + 1] as usize];
         let own = entries
             .iter()
-            .take_while(|entry| index.chains[**entry as usize].element == element);
-        own.map(|entry| of_chain(index, *entry, true))
+            .take_while(|entry| index.chains[**entry as usize].element == item.id);
+        let new = own.filter(|entry| {
+            let top = index.points[index.chains[**entry as usize].first as usize].1;
+            !begins || part.lookup.bands.of(top, top).start == band
+        });
+        new.map(|entry| of_chain(index, *entry, true))
             .fold(0, u64::saturating_add)
     });
     most + 1
 }
 
-/// The greatest sum of all items that may meet in one tile; `of` tells an item from its number, its entry and its band.
-fn heaviest(lookup: &Lookup, width: i64, of: impl Fn(u32, u32, usize) -> u64) -> u64 {
-    let count = lookup.bands.count();
+/// The greatest sum of all items that may meet in one tile. `of` tells the work of an item in a band: all of it, or of what begins there.
+fn heaviest(lookup: &Lookup, width: i64, of: impl Fn(&Item, usize, bool) -> u64) -> u64 {
     let mut most = 0_u64;
-    let mut last = [0_u64; BANDS];
-    for band in 0..count {
-        let mut open = BinaryHeap::new();
-        let (mut sum, mut greatest) = (0_u64, 0_u64);
-        // A tile that ends where an item begins meets none that begins later.
-        for item in lookup.band(band) {
-            while let Some(Reverse((right, work))) = open.peek().copied() {
-                if right >= item.left.saturating_sub(width) {
-                    break;
-                }
-                open.pop();
-                sum = sum.saturating_sub(work);
-            }
-            let work = of(item.id, item.entry, band).min(u64::MAX >> 32);
-            open.push(Reverse((item.right, work)));
-            sum = sum.saturating_add(work);
-            greatest = greatest.max(sum);
+    // Of the bands before: what a tile meets that begins in each of them.
+    let mut sums = [0_u64; BANDS];
+    for band in 0..lookup.bands.count() {
+        let begins = greatest(lookup, band, width, |item| of(item, band, true));
+        for back in 1..BANDS.min(band + 1) {
+            let sum = &mut sums[(band - back) % BANDS];
+            *sum = sum.saturating_add(begins);
+            most = most.max(*sum);
         }
-        last[band % BANDS] = greatest;
-        most = most.max(last.iter().copied().fold(0, u64::saturating_add));
+        let all = greatest(lookup, band, width, |item| of(item, band, false));
+        sums[band % BANDS] = all;
+        most = most.max(all);
     }
     most
+}
+
+/// The greatest sum of the items of a band that may meet in so many units from left to right.
+fn greatest(lookup: &Lookup, band: usize, width: i64, of: impl Fn(&Item) -> u64) -> u64 {
+    let mut open = BinaryHeap::new();
+    let (mut sum, mut greatest) = (0_u64, 0_u64);
+    // A tile that ends where an item begins meets none that begins later.
+    for item in lookup.band(band) {
+        while let Some(Reverse((right, work))) = open.peek().copied() {
+            if right >= item.left.saturating_sub(width) {
+                break;
+            }
+            open.pop();
+            sum = sum.saturating_sub(work);
+        }
+        // So that sums of 2^32 items stay below 2^64.
+        let work = of(item).min(u64::MAX >> 32);
+        open.push(Reverse((item.right, work)));
+        sum = sum.saturating_add(work);
+        greatest = greatest.max(sum);
+    }
+    greatest
 }
 
 /// How many copies of a part a tile may meet.
