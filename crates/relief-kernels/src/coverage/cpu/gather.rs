@@ -214,6 +214,7 @@ impl Walk {
     /// The first point below the line `start`, of those of a chain that crosses it: the edge to it is the first that counts.
     ///
     /// Level edges at its top cross nothing, but reach to the other side of what is filled.
+    #[inline(always)]
     fn first(points: &[(i64, i64)], start: i64, line: impl Fn(&(i64, i64)) -> i64) -> usize {
         if line(&points[0]) >= 0 {
             let level = points[1..points.len() - 1]
@@ -225,6 +226,7 @@ impl Walk {
         }
     }
 
+    #[inline(always)]
     fn new(visit: &Visit<'_>, chain: &Chain, first: usize, (start, end): (i32, i32)) -> Self {
         Self {
             offset: [visit.offset.0, visit.offset.1],

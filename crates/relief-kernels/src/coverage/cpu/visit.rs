@@ -200,7 +200,7 @@ fn visit_in<'a>(
                     if band as u32 != item.entry.max(first) {
                         continue;
                     }
-                    if !copies(index, grid, &window, item.id, work, None, &mut each) {
+                    if !copies::<false>(index, grid, &window, item.id, work, &mut [], &mut each) {
                         return false;
                     }
                 }
@@ -217,7 +217,7 @@ fn visit_in<'a>(
                 all,
                 placements,
                 meets,
-                |id| copies(index, grid, &window, id, work, Some(&mut *numbers), &mut each),
+                |id| copies::<true>(index, grid, &window, id, work, numbers, &mut each),
             )
         }
     }
@@ -288,23 +288,23 @@ fn descending(
     }
 }
 
-/// Visits all copies of a placement that meet the window: in descending order where there is a list for that.
+/// Visits all copies of a placement that meet the window: from the topmost down, or in any order.
 #[allow(clippy::too_many_arguments)]
-fn copies<'a>(
+#[inline]
+fn copies<'a, const DOWN: bool>(
     index: &'a Index,
     grid: &Grid,
     window: &Window,
     number: u32,
     work: &mut Work,
-    mut numbers: Option<&mut [u32]>,
+    numbers: &mut [u32],
     each: &mut impl FnMut(Visit<'a>) -> bool,
 ) -> bool {
     let Placed { lattice, part, .. } = &index.placed[number as usize];
     let part = &index.parts[*part as usize];
     let (rows, mut columns) = Steps::new(lattice, &part.bounds, &window.bounds);
-    let is_down = numbers.is_some();
     let level = lattice.u.1 == 0;
-    for j in in_order(rows, is_down) {
+    for j in in_order::<DOWN>(rows) {
         let down = lattice.origin.1 + j * lattice.v.1;
         if level && !window.crosses(index, grid, &part.bounds, down) {
             work.rows += 1;
@@ -313,7 +313,7 @@ fn copies<'a>(
             }
             continue;
         }
-        for i in in_order(columns.of(j), is_down) {
+        for i in in_order::<DOWN>(columns.of(j)) {
             let offset = (
                 lattice.origin.0 + i * lattice.u.0 + j * lattice.v.0,
                 down + i * lattice.u.1,
@@ -332,9 +332,10 @@ fn copies<'a>(
                 visit.copy = copy;
                 each(visit)
             };
-            let done = match numbers.as_deref_mut() {
-                None => elements(index, part, window, offset, of),
-                Some(numbers) => elements_down(index, part, window, offset, numbers, of),
+            let done = if DOWN {
+                elements_down(index, part, window, offset, numbers, of)
+            } else {
+                elements(index, part, window, offset, of)
             };
             if !done || !work.allows() {
                 return false;
@@ -345,9 +346,9 @@ fn copies<'a>(
 }
 
 /// The numbers from the first to the last, or from the last to the first.
-fn in_order((first, last): (i64, i64), down: bool) -> impl Iterator<Item = i64> {
+fn in_order<const DOWN: bool>((first, last): (i64, i64)) -> impl Iterator<Item = i64> {
     let count = (last - first + 1).max(0);
-    (0..count).map(move |n| if down { last - n } else { first + n })
+    (0..count).map(move |n| if DOWN { last - n } else { first + n })
 }
 
 /// The copies of an array whose boxes meet a window.
@@ -407,6 +408,7 @@ fn steps(step: i64, start: i64, within: (i64, i64), range: (i64, i64)) -> (i64, 
     (range.0.max(from), range.1.min(to))
 }
 
+#[inline]
 fn elements<'a>(
     index: &'a Index,
     part: &'a Shapes,
@@ -422,7 +424,8 @@ fn elements<'a>(
             if element.bounds.top > own.bottom || element.bounds.bottom < own.top {
                 continue;
             }
-            if find(index, part, (bands.start, band), item.id).is_some() {
+            let is_first = band == bands.start;
+            if !is_first && find(index, part, (bands.start, band), item.id).is_some() {
                 continue;
             }
             let visit = Visit {
