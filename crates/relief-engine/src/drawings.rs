@@ -115,7 +115,12 @@ fn ready(drawing: &Drawing, depth: Depth) -> Result<Ready, String> {
         .map_err(|error| error.to_string())?;
     let period = drawing.period(&limits).map_err(|refused| refused.to_string())?;
     let index = sorter.builder.finish().map_err(|error| match error {
-        coverage::Error::Dense { part, copies, work } => dense(drawing, part.number(), copies, work),
+        coverage::Error::Dense {
+            part,
+            copies,
+            work,
+            limit,
+        } => dense(drawing, part.number(), copies, work.div_ceil(limit)),
         _ => error.to_string(),
     })?;
     Ok(Ready {
@@ -125,7 +130,7 @@ fn ready(drawing: &Drawing, depth: Depth) -> Result<Ready, String> {
 }
 
 /// Says which outlines lie too close together.
-fn dense(drawing: &Drawing, part: u32, copies: u64, work: u64) -> String {
+fn dense(drawing: &Drawing, part: u32, copies: u64, times: u64) -> String {
     // Cells without elements are no parts; the parts of a cell have no name, but it has one.
     let cells = drawing.cells();
     let mut parts = (0..cells.len()).filter(|cell| !cells[*cell].elements.is_empty());
@@ -142,10 +147,9 @@ fn dense(drawing: &Drawing, part: u32, copies: u64, work: u64) -> String {
         (None, _) => format!("up to {copies} copies of the same outlines"),
     };
     format!(
-        "outlines lie too close together: {who} meet in 1024 × 64 pixels, and with all that lies there they have {} times \
+        "outlines lie too close together: {who} meet in 1024 × 64 pixels, and with all that lies there they have {times} times \
          the edges that are computed at once; draw it in smaller pixels, draw fewer layers of it, or leave out copies that \
-         lie on each other",
-        work.div_ceil(coverage::MAX_WORK)
+         lie on each other"
     )
 }
 

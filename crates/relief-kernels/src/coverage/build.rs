@@ -12,6 +12,9 @@ pub struct Limits {
     pub points: u32,
     /// Placements of parts, an array being one, at most 2^31.
     pub placements: u32,
+    /// Work that one tile may be, [`MAX_WORK`] where nothing else is said: edges, each counted for every row of pixels and every 64
+    /// columns of the tile that it may reach into.
+    pub work: u64,
 }
 
 impl Default for Limits {
@@ -19,6 +22,7 @@ impl Default for Limits {
         Self {
             points: 1 << 28,
             placements: 1 << 22,
+            work: MAX_WORK,
         }
     }
 }
@@ -39,15 +43,17 @@ pub enum Error {
     Far,
     /// Outlines lie so close together that a tile would take too long.
     #[error(
-        "a tile of 1024 × 64 pixels would meet up to {copies} copies of one part, and with them {work} rows of edges; {MAX_WORK} are the most"
+        "a tile of 1024 × 64 pixels would meet up to {copies} copies of one part, and with them {work} rows of edges; {limit} are the most"
     )]
     Dense {
         /// The part that takes most of the work.
         part: Part,
         /// Copies of it that a tile may meet.
         copies: u64,
-        /// Rows of edges that a tile may meet, see [`MAX_WORK`].
+        /// Rows of edges that a tile may meet, as [`Limits::work`] counts them.
         work: u64,
+        /// How many may be.
+        limit: u64,
     },
 }
 /// Chains that a tile takes at once, at least.
@@ -97,6 +103,7 @@ impl Builder {
             // Chains repeat the points at which they meet, and count in 32 bits.
             points: limits.points.min(1 << 30),
             placements: limits.placements.min(1 << 31),
+            ..limits
         };
         let index = Index {
             denominator: i64::from(denominator),
@@ -318,7 +325,7 @@ impl Builder {
         let mut index = self.index;
         index.lookup = placements(&index.placed, 64 * 256 * index.denominator);
         index.capacity = CAPACITY.max(self.stack + 1);
-        check(&index)?;
+        check(&index, self.limits.work)?;
         index.points.shrink_to_fit();
         index.chains.shrink_to_fit();
         index.elements.shrink_to_fit();

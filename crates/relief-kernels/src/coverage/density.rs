@@ -12,7 +12,7 @@ use super::build::Error;
 use super::index::{Index, Lattice, Part, Placed, Shapes};
 use super::lookup::{Item, Lookup};
 
-/// The most work of a tile: edges, each counted for every row of pixels and every 64 columns of the tile that it may reach into.
+/// The most work of a tile, where no other limit is given: some ten seconds of a core at 8 bits.
 pub const MAX_WORK: u64 = 1 << 30;
 
 /// The sides of a tile that the work is measured with, in pixels.
@@ -23,14 +23,14 @@ const COLUMNS: i64 = 64;
 const BANDS: usize = 3;
 
 /// Refuses an index of which a tile might take too long.
-pub(super) fn check(index: &Index) -> Result<(), Error> {
+pub(super) fn check(index: &Index, limit: u64) -> Result<(), Error> {
     let whole: Vec<u64> = index.parts.iter().map(|part| of_elements(index, part)).collect();
     let met = |placed: &Placed| meets(index, placed);
     let all = index
         .placed
         .iter()
         .map(|placed| met(placed).saturating_mul(whole[placed.part as usize]));
-    if all.fold(0, u64::saturating_add) <= MAX_WORK {
+    if all.fold(0, u64::saturating_add) <= limit {
         return Ok(());
     }
     // Were all of it to meet one tile, it would be too much. So where does it lie?
@@ -47,7 +47,7 @@ pub(super) fn check(index: &Index) -> Result<(), Error> {
         }
         of(&index.placed[item.id as usize])
     });
-    if most <= MAX_WORK {
+    if most <= limit {
         return Ok(());
     }
     let Some(placed) = index.placed.iter().max_by_key(|placed| of(placed)) else {
@@ -57,6 +57,7 @@ pub(super) fn check(index: &Index) -> Result<(), Error> {
         part: Part(placed.part),
         copies: met(placed),
         work: most,
+        limit,
     })
 }
 

@@ -500,6 +500,7 @@ fn what_cannot_be_computed_is_refused() {
     let few = Limits {
         points: 10,
         placements: 1,
+        ..Limits::default()
     };
     assert!(Builder::new(0, few).is_none() && Builder::new(1 << 25, few).is_none());
     let square = [(0, 0), (256, 0), (256, 256), (0, 256)];
