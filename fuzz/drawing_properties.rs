@@ -16,6 +16,9 @@ const LIMITS: Limits = Limits {
     memory: 1 << 24,
 };
 
+/// Work of a tile: a program that is watched takes many times as long for it.
+const WORK: u64 = 1 << 25;
+
 /// A document is drawn within its limits, and its samples do not depend on the tiles, or it is refused.
 pub(crate) fn svg(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else {
@@ -156,7 +159,7 @@ pub(crate) fn font(bytes: &[u8]) {
 
 fn within(drawing: &Drawing) {
     assert!(drawing.points() as u64 <= LIMITS.points);
-    let Some(index) = support::try_index::<u8>(drawing, &LIMITS) else {
+    let Some(index) = support::try_index::<u8>(drawing, &LIMITS, WORK) else {
         return;
     };
     let whole = support::samples::<u8>(&index, (-3, -2), (40, 24));

@@ -3,6 +3,8 @@
 //! All arithmetic is on fractions of integers, so that `"0.1mm"` at 10 µm per pixel is 10 pixels and not
 //! 10.000000000000002, and `"1in"` at 1 200 pixels an inch is 1 200. One inch is 25.4 mm, one point a 72nd of it.
 
+use std::fmt;
+
 use relief_raster::{Length, Rect};
 
 /// The units and their length in picometres, a fraction.
@@ -475,27 +477,29 @@ fn no_length(text: &str, written: Written<'_>) -> String {
 /// ```
 ///
 /// # Errors
-/// A sentence that says which length is wrong and why.
-pub fn rectangle(lengths: [&str; 4], pixel: Option<Length>) -> Result<Rect, String> {
+/// Where a text is no length, a length needs a pixel, or there is no such rectangle.
+pub fn rectangle(lengths: [&str; 4], pixel: Option<Length>) -> Result<Rect, RectangleError> {
     let exact = |text: &str| match written(text) {
         Written::Pixels(number) => Ok(number),
         Written::Metric(number, unit, factor) => {
             let pixel = pixel.ok_or_else(|| {
-                format!(
+                RectangleError::Pixels(format!(
                     "'{text}' is in {unit}, and the canvas does not say how large a pixel is; write it in pixels"
-                )
+                ))
             })?;
-            Ratio::scaled(number, factor, pixel).ok_or_else(|| format!("'{text}' has too many digits"))
+            let digits = || RectangleError::Text(format!("'{text}' has too many digits"));
+            Ratio::scaled(number, factor, pixel).ok_or_else(digits)
         }
-        other => Err(no_length(text, other)),
+        other => Err(RectangleError::Text(no_length(text, other))),
     };
-    let beyond = || "it leaves the coordinates that a canvas can have".to_owned();
+    let beyond = || RectangleError::Pixels("it leaves the coordinates that a canvas can have".to_owned());
     let edges = |from: &str, side: &str| {
         let from = exact(from)?;
         let end = from.plus(exact(side)?).ok_or_else(beyond)?;
         let (first, end) = (from.rounded(), end.rounded());
         if end <= first {
-            return Err(format!("'{side}' leaves no pixel; both sides must be at least 1"));
+            let none = format!("'{side}' leaves no pixel; both sides must be at least 1");
+            return Err(RectangleError::Pixels(none));
         }
         let first = i64::try_from(first).map_err(|_| beyond())?;
         let count = u64::try_from(end - i128::from(first)).map_err(|_| beyond())?;
@@ -505,6 +509,24 @@ pub fn rectangle(lengths: [&str; 4], pixel: Option<Length>) -> Result<Rect, Stri
     let ((x, width), (y, height)) = (edges(x, width)?, edges(y, height)?);
     Rect::new(x, y, width, height).ok_or_else(beyond)
 }
+
+/// Why lengths are no rectangle.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RectangleError {
+    /// A text is no length, whatever a pixel is.
+    Text(String),
+    /// There is no such rectangle with this pixel, or without one.
+    Pixels(String),
+}
+
+impl fmt::Display for RectangleError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (Self::Text(why) | Self::Pixels(why)) = self;
+        f.write_str(why)
+    }
+}
+
+impl std::error::Error for RectangleError {}
 
 /// What may be a number, and what follows it.
 fn number_at_start(text: &str) -> (&str, &str) {

@@ -74,7 +74,7 @@ pub use draft::{MAX_DRAWING_POINTS, MAX_FILES, MAX_SHAPE_POINTS, MAX_TABLE_WORK}
 pub use format::format;
 pub use json::{from_json, to_json};
 pub use kinds::{MAX_COPIES, MAX_RADIUS};
-pub use length::{GivenLength, given_frequency, given_length, rectangle};
+pub use length::{GivenLength, RectangleError, given_frequency, given_length, rectangle};
 pub use parameters::{MAX_DATA, Rows, Setting};
 pub use pictures::{ImageError, ImageSource, NoImages, Picture};
 pub use reference::{reference, reference_of};

@@ -34,6 +34,7 @@ pub struct Problem {
     help: Option<String>,
     labels: Vec<Label>,
     excerpt: Option<Box<Excerpt>>,
+    is_short_of_memory: bool,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -62,6 +63,7 @@ impl Problem {
             help: None,
             labels: Vec::new(),
             excerpt: None,
+            is_short_of_memory: false,
         }
     }
 
@@ -78,6 +80,18 @@ impl Problem {
     pub(crate) fn help(mut self, text: impl Into<String>) -> Self {
         self.help = Some(text.into());
         self
+    }
+
+    /// Says that with more memory it would be right.
+    pub(crate) fn short_of_memory(mut self, is: bool) -> Self {
+        self.is_short_of_memory = is;
+        self
+    }
+
+    /// Whether it would be right if more memory were allowed.
+    #[must_use]
+    pub fn is_short_of_memory(&self) -> bool {
+        self.is_short_of_memory
     }
 
     pub(crate) fn with_message(mut self, message: String) -> Self {
@@ -246,6 +260,17 @@ impl Report {
     #[must_use]
     pub fn problems(&self) -> &[Problem] {
         &self.problems
+    }
+
+    /// Whether nothing is wrong but that reading files takes more memory than is allowed. Warnings do not count.
+    #[must_use]
+    pub fn is_short_of_memory(&self) -> bool {
+        let mut errors = self
+            .problems
+            .iter()
+            .filter(|problem| !problem.is_warning())
+            .peekable();
+        errors.peek().is_some() && errors.all(Problem::is_short_of_memory)
     }
 
     /// How many problems were found, with those that the report leaves out. A text is not read further where it has

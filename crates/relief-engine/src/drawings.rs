@@ -7,7 +7,7 @@ use relief_design::tree::Place;
 use relief_kernels::{coverage, mesh};
 use relief_raster::Depth;
 use relief_vector::mesh::Solid;
-use relief_vector::{Drawing, Lattice, Limits, Rule, Target};
+use relief_vector::{Cell, Drawing, Lattice, Limits, Rule, Target};
 
 use crate::Error;
 use crate::node::Periodic;
@@ -114,10 +114,43 @@ fn ready(drawing: &Drawing, depth: Depth) -> Result<Ready, String> {
         .map_err(|refused| refused.to_string())?
         .map_err(|error| error.to_string())?;
     let period = drawing.period(&limits).map_err(|refused| refused.to_string())?;
+    let index = sorter.builder.finish().map_err(|error| match error {
+        coverage::Error::Dense {
+            part,
+            copies,
+            work,
+            limit,
+        } => dense(drawing, part.number(), copies, work.div_ceil(limit)),
+        _ => error.to_string(),
+    })?;
     Ok(Ready {
-        index: sorter.builder.finish(),
+        index,
         period: period.map(|(period, valid)| Periodic { period, valid }),
     })
+}
+
+/// Says which outlines lie too close together.
+fn dense(drawing: &Drawing, part: u32, copies: u64, times: u64) -> String {
+    // Cells without elements are no parts; the parts of a cell have no name, but it has one.
+    let cells = drawing.cells();
+    let mut parts = (0..cells.len()).filter(|cell| !cells[*cell].elements.is_empty());
+    let number = parts.nth(part as usize).unwrap_or(0);
+    let places = |cell: &&Cell| cell.placements.iter().any(|place| place.cell as usize == number);
+    let own = cells.get(number).and_then(|cell| cell.name.as_deref());
+    let name = own.or_else(|| cells.iter().find(places)?.name.as_deref());
+    let who = match (name, copies) {
+        (Some(name), _) => format!(
+            "up to {copies} copies of the cell \"{}\"",
+            relief_design::visible(name)
+        ),
+        (None, 0..=1) => "those".to_owned(),
+        (None, _) => format!("up to {copies} copies of the same outlines"),
+    };
+    format!(
+        "outlines lie too close together: {who} meet in 1024 × 64 pixels, and with all that lies there they have {times} times \
+         the edges that are computed at once; draw it in smaller pixels, draw fewer layers of it, or leave out copies that \
+         lie on each other"
+    )
 }
 
 /// Hands the outlines of a drawing to the kernel's index.

@@ -1,4 +1,4 @@
-//! Coverage of a page of shapes like letters, of a polygon of a million edges and of an array of squares:
+//! Coverage of a page of shapes like letters, of a polygon of a million edges, of an array of squares, and of slivers that overlap in thousands:
 //! `cargo bench -p relief-kernels --no-default-features --bench coverage`.
 
 use std::f64::consts::TAU;
@@ -69,7 +69,7 @@ fn drawing(fill: impl Fn(&mut Builder) -> Result<(), Error>, lattice: Lattice) -
     let part = builder.part();
     fill(&mut builder).ok()?;
     builder.place(part, lattice).ok()?;
-    Some(builder.finish())
+    builder.finish().ok()
 }
 
 /// All tiles of a drawing, one after the other.
@@ -113,4 +113,30 @@ fn array_of_squares<S: Sample>(bencher: Bencher<'_, '_>) {
         ..Lattice::single((0, 0))
     };
     tiles::<S>(bencher, drawing(square, lattice));
+}
+
+/// One small tile in which 124 000 slivers meet, many more than it has room for.
+#[divan::bench(types = [u8, u16], sample_count = 3)]
+fn overlapping_slivers<S: Sample>(bencher: Bencher<'_, '_>) {
+    let sliver = |builder: &mut Builder| {
+        builder.element(255, Rule::NonZero);
+        builder.outline(&[(0, 0), (2, 0), (700, 768), (698, 768)])
+    };
+    let lattice = Lattice {
+        u: (23, 3),
+        v: (3, 15),
+        columns: 400,
+        rows: 310,
+        ..Lattice::single((0, 0))
+    };
+    let Some(index) = drawing(sliver, lattice) else {
+        return;
+    };
+    bencher.counter(ItemsCount::new(40_usize * 24)).bench(|| {
+        let mut scratch = vec![0; cpu::scratch_words::<S>(&index, Sampling::Area)];
+        let mut samples = vec![S::ZERO; 40 * 24];
+        let out = ViewMut::packed(&mut samples, 40, 24);
+        cpu::compute(&index, Sampling::Area, (0, 0), out, &mut scratch);
+        samples
+    });
 }

@@ -39,6 +39,8 @@ pub mod seam;
 pub mod sobel;
 pub mod table;
 pub mod texture;
+#[cfg(feature = "gpu")]
+pub mod tiles;
 pub mod turn;
 pub mod uniform;
 pub mod window;

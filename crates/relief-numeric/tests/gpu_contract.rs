@@ -15,7 +15,7 @@ use relief_kernels::fused::{Expression, Plane};
 use relief_kernels::gauss::Bell;
 use relief_kernels::gauss::gpu::Weights;
 use relief_kernels::lattice::Blend;
-use relief_kernels::{copy, distance, fused, gauss, lattice, repeat, table, turn};
+use relief_kernels::{copy, distance, fused, gauss, lattice, repeat, table, tiles, turn};
 use relief_numeric::bilateral::Bilateral;
 use relief_numeric::element::Element;
 use relief_numeric::histogram::even::Bins;
@@ -340,6 +340,17 @@ fn moving() -> Vec<Row> {
                 turn::gpu::quarter(gpu, &source, (0, 31), true, size, &m.outputs[0], 8)
             },
         ),
+        row("tiles", vec![], &[64 * 32 / 4], &[], |gpu, m| {
+            let grid = tiles::gpu::Grid {
+                pitch: 16,
+                height: m.size(32),
+                words: 16,
+                rows: 16,
+            };
+            let entries = [tiles::gpu::packed(0), tiles::gpu::uniform(7)];
+            let entries = &entries[..grid.count() as usize];
+            tiles::gpu::expand(gpu, grid, entries, &words(25, 256), &m.outputs[0])
+        }),
         row(
             "fused",
             vec![words(22, 64 * 32 / 4), words(23, 64 * 32 / 4)],

@@ -214,11 +214,11 @@ impl Place {
     /// Places a cell as the whole drawing.
     pub(crate) fn root(&self, drawing: &mut Drawing, cell: u32) {
         drawing.cells.push(Cell {
-            elements: Vec::new(),
             placements: vec![Placement {
                 cell,
                 lattice: Lattice::single(self.origin),
             }],
+            ..Cell::default()
         });
     }
 }

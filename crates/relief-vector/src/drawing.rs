@@ -2,6 +2,7 @@
 
 use std::hash::{Hash, Hasher};
 use std::ops::Range;
+use std::sync::Arc;
 
 use crate::Rule;
 
@@ -69,6 +70,8 @@ pub struct Cell {
     pub elements: Vec<Element>,
     /// From the lowest to the topmost, all above the elements.
     pub placements: Vec<Placement>,
+    /// What its file calls it.
+    pub name: Option<Arc<str>>,
 }
 
 /// Outlines in cells.
@@ -232,11 +235,11 @@ impl Drawing {
         if (x, y) != (0, 0) && !self.cells.is_empty() {
             let cell = self.cells.len() as u32 - 1;
             self.cells.push(Cell {
-                elements: Vec::new(),
                 placements: vec![Placement {
                     cell,
                     lattice: Lattice::single((x, y)),
                 }],
+                ..Cell::default()
             });
         }
         self

@@ -51,6 +51,14 @@ pub enum Refused {
     Memory(u64),
 }
 
+impl Refused {
+    /// Whether more memory would do.
+    #[must_use]
+    pub const fn is_memory(&self) -> bool {
+        matches!(self, Self::Memory(_))
+    }
+}
+
 /// A number of bytes for people, rounded down.
 fn shown(bytes: u64) -> String {
     match bytes {

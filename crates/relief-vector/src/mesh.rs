@@ -85,6 +85,17 @@ pub enum Error {
     High(f32),
 }
 
+impl Error {
+    /// The limit that was passed, where one was.
+    #[must_use]
+    pub const fn refused(&self) -> Option<Refused> {
+        match self {
+            Self::Refused(refused) => Some(*refused),
+            _ => None,
+        }
+    }
+}
+
 /// Triangles between points, in the unit of the file, z up.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mesh {

@@ -37,6 +37,7 @@ impl Sketch {
             cell: Cell {
                 elements: Vec::new(),
                 placements: Vec::new(),
+                name: None,
             },
         }
     }

@@ -129,6 +129,17 @@ pub enum Error {
     Refused(#[from] Refused),
 }
 
+impl Error {
+    /// The limit that was passed, where one was.
+    #[must_use]
+    pub const fn refused(&self) -> Option<Refused> {
+        match self {
+            Self::Refused(refused) => Some(*refused),
+            _ => None,
+        }
+    }
+}
+
 impl Font {
     /// Reads a font; of a collection the first.
     ///

@@ -143,7 +143,10 @@ impl Failure {
             ) => 2,
             #[cfg(feature = "view")]
             Self::View(relief_view::Error::Option { .. }) => 2,
-            Self::Design(_) | Self::Doubtful(_) | Self::Engine(relief_engine::Error::TooDeep { .. }) => 3,
+            Self::Design(report) if report.is_short_of_memory() => 4,
+            Self::Design(_)
+            | Self::Doubtful(_)
+            | Self::Engine(relief_engine::Error::TooDeep { .. } | relief_engine::Error::Drawing { .. }) => 3,
             Self::Engine(relief_engine::Error::Memory { .. }) => 4,
             Self::Engine(relief_engine::Error::Cancelled)
             | Self::Machine(relief_machine::Error::Stopped { .. } | relief_machine::Error::Unheard { .. }) => {

@@ -1,6 +1,6 @@
 //! Sizes, tiles and regions as arguments, and sizes as people read them.
 
-use relief_design::Canvas;
+use relief_design::{Canvas, RectangleError};
 use relief_io::Compression;
 use relief_raster::Rect;
 
@@ -154,10 +154,8 @@ pub(crate) fn region(text: &str) -> Result<Region, String> {
         // What is wrong whatever a pixel is, is told at once.
         let any = relief_raster::Length::picometres(1_000_000);
         let probe = relief_design::rectangle(lengths.each_ref().map(String::as_str), any);
-        if let Err(why) = probe
-            && (why.contains("is no") || why.contains("digits"))
-        {
-            return Err(why);
+        if let Err(why @ RectangleError::Text(_)) = probe {
+            return Err(why.to_string());
         }
         return Ok(Region::Lengths(lengths));
     }

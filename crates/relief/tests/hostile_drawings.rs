@@ -10,7 +10,7 @@ use std::process::Command;
 
 use nix::sys::resource::{UsageWho, getrusage};
 
-/// What a job may take.
+/// What a job with a hostile drawing may take.
 const MEMORY: u64 = 32 << 20;
 
 /// What a process takes beside its plan: the stacks of its threads, the allocator, code that a design of one sample does not run.
@@ -47,7 +47,7 @@ fn planned_alone() {
     let Some(folder) = std::env::var_os("RELIEF_TEST_FOLDER") else {
         return;
     };
-    let memory = MEMORY.to_string();
+    let memory = std::env::var("RELIEF_TEST_MEMORY").unwrap();
     let output = Command::new(env!("CARGO_BIN_EXE_relief"))
         .args(["plan", "design.kdl", "--threads", "1", "--memory", &memory])
         .current_dir(&folder)
@@ -60,12 +60,13 @@ fn planned_alone() {
 }
 
 /// What `relief plan` makes of a node, in a process whose only child it is: what else this process holds would count as well.
-fn plan(folder: &Path, node: &str) -> Outcome {
+fn plan(folder: &Path, node: &str, memory: u64) -> Outcome {
     let text = format!("relief version=1\ncanvas width=100 height=100 pixel=\"1um\"\n{node}\n");
     std::fs::write(folder.join("design.kdl"), text).unwrap();
     let output = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "planned_alone"])
         .env("RELIEF_TEST_FOLDER", folder)
+        .env("RELIEF_TEST_MEMORY", memory.to_string())
         .output()
         .unwrap();
     assert!(output.status.success(), "{}: {output:?}", folder.display());
@@ -84,7 +85,7 @@ fn plan(folder: &Path, node: &str) -> Outcome {
 fn hostile_drawings_are_refused_with_their_sentence_in_the_memory_of_the_job() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
-    let before = plan(folder, "fill value=1");
+    let before = plan(folder, "fill value=1", MEMORY);
     assert_eq!(before.code, 0, "{}", before.told);
     let most = before.held + MEMORY + BESIDE;
     let cases = [svg, gds, oasis, gerber, dxf, stl, fonts].map(|cases| cases());
@@ -93,10 +94,14 @@ fn hostile_drawings_are_refused_with_their_sentence_in_the_memory_of_the_job() {
         let folder = folder.join(number.to_string());
         std::fs::create_dir(&folder).unwrap();
         std::fs::write(folder.join(one.file), one.bytes).unwrap();
-        let Outcome { code, told, held } = plan(&folder, one.node);
+        let Outcome { code, told, held } = plan(&folder, one.node, MEMORY);
         let (file, sentence) = (one.file, one.sentence);
         // A path with a fault is drawn up to there, as SVG has it, and that is told. The design is refused, or the job.
-        let is_refused = [1, 3, 4].contains(&code) || (code == 0 && sentence == FAULT);
+        let is_refused = match sentence {
+            LARGE => code == 4,
+            FAULT => code == 0,
+            _ => [1, 3].contains(&code),
+        };
         if !is_refused || !told.contains(sentence) {
             let _ = writeln!(
                 wrong,
@@ -114,6 +119,91 @@ fn hostile_drawings_are_refused_with_their_sentence_in_the_memory_of_the_job() {
     assert!(wrong.is_empty(), "{wrong}");
 }
 
+/// Files with as much in them as people have, and the nodes that draw them.
+fn large() -> Vec<Case> {
+    let squares = 60_000_usize;
+    let places = || (0..squares).map(|n| ((n % 300) * 3, (n / 300) * 3));
+    let svg: String = places()
+        .map(|(x, y)| format!("<path d='M{x} {y}h2v2h-2z'/>"))
+        .collect();
+    let svg = format!("<svg xmlns='http://www.w3.org/2000/svg' width='900' height='600'>{svg}</svg>");
+    let gds = stream(&[("AA".into(), square().repeat(squares))]);
+    let oasis: Vec<u8> = places()
+        .flat_map(|(x, y)| {
+            [
+                vec![20, 0x7B, 1, 0],
+                number(4),
+                number(4),
+                number(4 * x as u64),
+                number(4 * y as u64),
+            ]
+            .concat()
+        })
+        .collect();
+    let oasis = file(&[cell("TOP"), oasis].concat());
+    let gerber: String = places()
+        .map(|(x, y)| format!("X{}Y{}D03*\n", x * 100_000, y * 100_000))
+        .collect();
+    let gerber = format!("%FSLAX46Y46*%%MOMM*%%ADD10R,0.1X0.1*%D10*{gerber}M02*");
+    let dxf: String = places()
+        .map(|(x, y)| format!("0|CIRCLE|10|{x}|20|{y}|40|1|").replace('|', "\n"))
+        .collect();
+    let dxf = format!("0\nSECTION\n2\nENTITIES\n{dxf}0\nENDSEC\n0\nEOF\n");
+    let facets: Vec<u8> = places()
+        .flat_map(|(x, y)| {
+            let (x, y) = (x as f32, y as f32);
+            let corners = [x, y, 0.0, x + 2.0, y, 0.0, x, y + 2.0, 1.0];
+            [
+                vec![0; 12],
+                corners.iter().flat_map(|v| v.to_le_bytes()).collect(),
+                vec![0; 2],
+            ]
+            .concat()
+        })
+        .collect();
+    let stl = [vec![b' '; 80], (squares as u32).to_le_bytes().to_vec(), facets].concat();
+    vec![
+        case("a.svg", svg, "svg \"a.svg\"", LARGE),
+        case("a.gds", gds, "gds \"a.gds\" origin=\"box\" value=255", LARGE),
+        case("a.oas", oasis, "oasis \"a.oas\" origin=\"box\" value=255", LARGE),
+        case("a.gbr", gerber, "gerber \"a.gbr\" value=255", LARGE),
+        case("a.dxf", dxf, "dxf \"a.dxf\" value=255 unit=\"um\"", LARGE),
+        case("a.stl", stl, "mesh \"a.stl\" low=0 high=1", LARGE),
+    ]
+}
+
+#[test]
+fn a_drawing_is_read_in_just_enough_memory_and_refused_with_the_code_of_memory_below() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let before = plan(folder, "fill value=1", MEMORY);
+    for one in large() {
+        let folder = folder.join(one.file);
+        std::fs::create_dir(&folder).unwrap();
+        std::fs::write(folder.join(one.file), one.bytes).unwrap();
+        let (mut refused, mut works) = (1_u64 << 20, 1_u64 << 30);
+        let mut held = 0;
+        // To an eighth of what it takes.
+        while works - refused > works / 8 {
+            let memory = refused.midpoint(works);
+            let outcome = plan(&folder, one.node, memory);
+            match outcome.code {
+                0 => (works, held) = (memory, outcome.held),
+                4 => refused = memory,
+                code => panic!("{}: {memory} bytes: {code}: {}", one.file, outcome.told),
+            }
+        }
+        let most = before.held + works + BESIDE;
+        assert!(
+            held > 0 && held <= most,
+            "{}: {held} bytes were held of {most}",
+            one.file
+        );
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+}
+
+const CLOSE: &str = "copies of the cell \"C000\" meet in 1024 × 64 pixels";
 const FAULT: &str = "the path has a fault at its byte 5";
 const ITEMS: &str = "more than 4194304 elements and placements";
 const LARGE: &str = "takes more memory than the";
@@ -141,7 +231,7 @@ fn svg() -> Vec<Case> {
     let node = "svg \"a.svg\"";
     vec![
         case("a.svg", of("<g id='a'><use href='#a'/></g>"), node, "a.svg:1:"),
-        case("a.svg", of(&doubled), node, "a.svg:1:"),
+        case("a.svg", of(&doubled), node, LARGE),
         case("a.svg", entities, node, "a.svg: "),
         case(
             "a.svg",
@@ -254,6 +344,7 @@ fn gds() -> Vec<Case> {
             ITEMS,
         ),
         case("a.gds", chain(5, &|inner| array(inner, 200)), node, ITEMS),
+        case("a.gds", chain(2, &|inner| array(inner, 1)), node, CLOSE),
         case(
             "a.gds",
             chain(200, &placed),
@@ -364,8 +455,8 @@ fn oasis() -> Vec<Case> {
         ]
         .concat()
     };
-    let array = |name: &str| {
-        let grid = [1, (1 << 30) - 2, (1 << 30) - 2, 200, 200].map(number).concat();
+    let array_by = |name: &str, step: u64| {
+        let grid = [1, (1 << 30) - 2, (1 << 30) - 2, step, step].map(number).concat();
         [
             vec![17, 0xB8, name.len() as u8],
             name.as_bytes().to_vec(),
@@ -374,6 +465,7 @@ fn oasis() -> Vec<Case> {
         ]
         .concat()
     };
+    let array = |name: &str| array_by(name, 200);
     let name = |level: usize| format!("C{level:03}");
     let chain = |count: usize, each: &dyn Fn(&str) -> Vec<u8>| {
         let mut out = [cell(&name(0)), square.clone()].concat();
@@ -411,6 +503,21 @@ fn oasis() -> Vec<Case> {
             ITEMS,
         ),
         case("a.oas", chain(3, &array), node, ITEMS),
+        case("a.oas", chain(2, &|inner| array_by(inner, 1)), node, CLOSE),
+        // A shape that is repeated in a cell, over and over.
+        case(
+            "a.oas",
+            file(
+                &[
+                    cell("C000"),
+                    [vec![20, 0x7F, 1, 0], number(100), number(100), vec![0, 0]].concat(),
+                    [1, 100_000, 100_000, 1, 1].map(number).concat(),
+                ]
+                .concat(),
+            ),
+            node,
+            CLOSE,
+        ),
         case(
             "a.oas",
             chain(200, &place),

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use relief_vector::text::Font;
-use relief_vector::{Drawing, Limits, Pixel};
+use relief_vector::{Drawing, Limits, Pixel, Refused};
 
 use super::{Asset, Checker, MAX_FILES};
 use crate::report::Problem;
@@ -32,7 +32,60 @@ pub(crate) struct Loaded {
     /// The file, where it is drawn anew in other sizes.
     pub(crate) text: Arc<str>,
     /// What is not drawn as the file has it.
-    pub(crate) warnings: Vec<String>,
+    pub(crate) warnings: Vec<Doubt>,
+}
+
+/// Something that is not drawn as the file has it, and what would help.
+#[derive(Clone, Debug)]
+pub(crate) struct Doubt {
+    pub(crate) what: String,
+    pub(crate) help: &'static str,
+}
+
+/// Why a file cannot be used.
+#[derive(Clone, Debug)]
+pub(crate) struct Unusable {
+    pub(crate) why: String,
+    /// It could be with more memory.
+    pub(crate) is_short_of_memory: bool,
+}
+
+impl From<String> for Unusable {
+    fn from(why: String) -> Self {
+        Self {
+            why,
+            is_short_of_memory: false,
+        }
+    }
+}
+
+impl Unusable {
+    /// A file that is refused by a reader: by the limit `refused`, or for another reason.
+    pub(crate) fn new(why: String, refused: Option<Refused>) -> Self {
+        Self {
+            why,
+            is_short_of_memory: refused.is_some_and(|refused| refused.is_memory()),
+        }
+    }
+
+    /// A file for which there is not so much memory.
+    pub(crate) fn memory(path: &str, limit: u64) -> Self {
+        let refused = Refused::Memory(limit);
+        Self::new(format!("{}: {refused}", visible(path)), Some(refused))
+    }
+
+    /// What is noted: that `what` cannot be used, and why; `help` where memory is not what it lacks.
+    pub(crate) fn problem(&self, what: &str, span: Span, help: &'static str) -> Problem {
+        let problem = Problem::new("E510", format!("the {what} cannot be used: {}", self.why));
+        problem
+            .label(span, "this file")
+            .help(if self.is_short_of_memory {
+                MORE_MEMORY
+            } else {
+                help
+            })
+            .short_of_memory(self.is_short_of_memory)
+    }
 }
 
 /// Points that drawings may yet have, and memory that they may take.
@@ -87,11 +140,6 @@ impl Budget {
     }
 }
 
-/// Whether a sentence says that the memory does not do.
-pub(crate) fn is_short_of_memory(why: &str) -> bool {
-    why.contains("takes more memory than the")
-}
-
 impl Checker<'_> {
     /// The points that drawings of files may yet have.
     pub(crate) fn drawing_budget(&self) -> Budget {
@@ -112,22 +160,18 @@ impl Checker<'_> {
             let bytes = images.data(path, MAX_FONT)?;
             let length = bytes.len() as u64;
             if !budget.has_memory(length) {
-                let refused = relief_vector::Refused::Memory(budget.limits().memory);
-                return Err(format!("{}: {refused}", visible(path)));
+                return Err(Unusable::memory(path, budget.limits().memory));
             }
             budget.take_memory(length);
-            let font = Font::parse(bytes).map_err(|error| format!("{}: {error}", visible(path)))?;
+            let font = Font::parse(bytes)
+                .map_err(|error| Unusable::new(format!("{}: {error}", visible(path)), error.refused()))?;
             Ok(Rc::new(font))
         });
         match font.clone() {
             Ok(font) => Some(font),
             Err(why) => {
-                let problem = Problem::new("E510", format!("the font cannot be used: {why}"));
-                self.note(
-                    problem
-                        .label(span, "this file")
-                        .help("the path is relative to the folder of the design file; fonts of the system are not looked at"),
-                );
+                let help = "the path is relative to the folder of the design file; fonts of the system are not looked at";
+                self.note(why.problem("font", span, help));
                 None
             }
         }
@@ -140,7 +184,7 @@ impl Checker<'_> {
         asset: Asset,
         span: Span,
         help: &'static str,
-        read: impl FnOnce(&mut dyn Read, &Budget) -> Result<Loaded, String>,
+        read: impl FnOnce(&mut dyn Read, &Budget) -> Result<Loaded, Unusable>,
     ) -> Option<Loaded> {
         if !self.drawings.contains_key(&asset) {
             if self.drawings.len() == MAX_FILES {
@@ -155,7 +199,9 @@ impl Checker<'_> {
             }
             let budget = self.drawing_budget();
             let reader = self.images.reader(&asset.path, MAX_BYTES);
-            let loaded = reader.and_then(|mut reader| read(&mut *reader, &budget));
+            let loaded = reader
+                .map_err(Unusable::from)
+                .and_then(|mut reader| read(&mut *reader, &budget));
             if let Ok(loaded) = &loaded {
                 budget.take(&loaded.drawing);
             }
@@ -164,13 +210,7 @@ impl Checker<'_> {
         match self.drawings.get(&asset)? {
             Ok(loaded) => Some(loaded.clone()),
             Err(why) => {
-                let problem = Problem::new("E510", format!("the drawing cannot be used: {why}"));
-                let help = if is_short_of_memory(why) {
-                    MORE_MEMORY
-                } else {
-                    help
-                };
-                self.note(problem.label(span, "this file").help(help));
+                self.note(why.problem("drawing", span, help));
                 None
             }
         }

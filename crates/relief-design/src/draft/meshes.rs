@@ -6,7 +6,7 @@ use std::rc::Rc;
 use relief_vector::Limits;
 use relief_vector::mesh::Mesh;
 
-use super::drawings::MAX_BYTES;
+use super::drawings::{MAX_BYTES, Unusable};
 use super::{Checker, MAX_FILES};
 use crate::report::Problem;
 use crate::syntax::Span;
@@ -41,11 +41,12 @@ impl Checker<'_> {
             };
             let named = |error: &dyn std::fmt::Display| format!("{}: {error}", visible(path));
             let reader = self.images.reader(path, MAX_BYTES);
-            let mesh = reader.and_then(|mut reader| {
+            let mesh = reader.map_err(Unusable::from).and_then(|mut reader| {
                 let reader: &mut dyn Read = &mut *reader;
-                let mesh = Mesh::read(reader, limits).map_err(|error| named(&error))?;
+                let mesh = Mesh::read(reader, limits)
+                    .map_err(|error| Unusable::new(named(&error), error.refused()))?;
                 if mesh.triangles() == 0 {
-                    return Err(named(&"it has no triangles"));
+                    return Err(named(&"it has no triangles").into());
                 }
                 budget.take_memory((mesh.points() as u64 + mesh.triangles() as u64) * 12);
                 Ok(Rc::new(mesh))
@@ -55,13 +56,7 @@ impl Checker<'_> {
         match self.meshes.get(path)? {
             Ok(mesh) => Some(Rc::clone(mesh)),
             Err(why) => {
-                let problem = Problem::new("E510", format!("the mesh cannot be used: {why}"));
-                let help = if super::drawings::is_short_of_memory(why) {
-                    super::MORE_MEMORY
-                } else {
-                    help
-                };
-                self.note(problem.label(span, "this file").help(help));
+                self.note(why.problem("mesh", span, help));
                 None
             }
         }

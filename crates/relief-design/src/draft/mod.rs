@@ -33,7 +33,7 @@ pub use assets::MAX_FILES;
 pub(crate) use assets::{Asset, Known};
 pub(crate) use document::Document;
 pub use drawings::MAX_DRAWING_POINTS;
-pub(crate) use drawings::{Budget, Loaded, MORE_MEMORY};
+pub(crate) use drawings::{Budget, Doubt, Loaded, MORE_MEMORY, Unusable};
 pub use tables::MAX_TABLE_WORK;
 pub(crate) use tables::{TableKey, not_a_number};
 pub(crate) use values::{Values, vanishing};
@@ -215,12 +215,12 @@ pub(crate) struct Checker<'c> {
     /// Points that shapes may yet have.
     shape_points: u64,
     /// All drawings that were read from files, or why they cannot be used.
-    drawings: HashMap<Asset, Result<Loaded, String>>,
+    drawings: HashMap<Asset, Result<Loaded, Unusable>>,
     drawing_budget: Budget,
     /// All meshes that were read, or why they cannot be used.
-    meshes: HashMap<String, Result<Rc<Mesh>, String>>,
+    meshes: HashMap<String, Result<Rc<Mesh>, Unusable>>,
     /// All fonts that were read, or why they cannot be used.
-    fonts: HashMap<String, Result<Rc<Font>, String>>,
+    fonts: HashMap<String, Result<Rc<Font>, Unusable>>,
     pub(crate) problems: Vec<Problem>,
     /// What is right and most likely not meant.
     pub(crate) warnings: Vec<Problem>,

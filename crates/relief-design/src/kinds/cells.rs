@@ -10,7 +10,7 @@ use relief_vector::layout::{self, Error, Format, Layers, Library};
 use super::NodeSource;
 use super::drawing::gray;
 use super::layout::{Layout, LayoutDraft, Origin, drawing_pixel};
-use crate::draft::{Asset, Budget, Checker, Loaded};
+use crate::draft::{Asset, Budget, Checker, Loaded, Unusable};
 use crate::report::Problem;
 use crate::signature::{DefaultValue, Parameter, ValueType, optional, required};
 use crate::visible;
@@ -108,13 +108,16 @@ fn load<K: Cells>(
     layers: &Layers,
     options: &layout::Options,
     budget: &Budget,
-) -> Result<Loaded, String> {
+) -> Result<Loaded, Unusable> {
     let name = visible(path);
-    let named = |error: Error| match error {
-        Error::Format(Format::Gds) => format!("{name}: {error}; write gds \"{name}\""),
-        Error::Format(Format::Oasis) => format!("{name}: {error}; write oasis \"{name}\""),
-        Error::Format(Format::Gzip) => format!("{name}: {error}; unpack it"),
-        _ => format!("{name}: {error}"),
+    let named = |error: Error| {
+        let why = match error {
+            Error::Format(Format::Gds) => format!("{name}: {error}; write gds \"{name}\""),
+            Error::Format(Format::Oasis) => format!("{name}: {error}; write oasis \"{name}\""),
+            Error::Format(Format::Gzip) => format!("{name}: {error}; unpack it"),
+            _ => format!("{name}: {error}"),
+        };
+        Unusable::new(why, error.refused())
     };
     let library = K::library(file, layers, budget.limits()).map_err(named)?;
     let layout = library.draw(options).map_err(named)?;

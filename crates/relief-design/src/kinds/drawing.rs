@@ -272,7 +272,8 @@ fn no_shape(span: Span, refused: Refused) -> Problem {
         Refused::Memory(_) => (refused.to_string(), "draw fewer shapes"),
         Refused::Negative(what, value) => (format!("{what} is {value}"), "write a length above 0"),
     };
-    Problem::new("E511", message).label(span, "this shape").help(help)
+    let problem = Problem::new("E511", message).label(span, "this shape");
+    problem.help(help).short_of_memory(refused.is_memory())
 }
 
 /// Adds the inside of a path.

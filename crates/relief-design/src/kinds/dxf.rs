@@ -8,7 +8,7 @@ use relief_vector::dxf;
 use super::drawing::{ANTIALIAS, CAP, Drawn, FillRule, JOIN, gray, stroke};
 use super::layout::{Layout, LayoutDraft, Origin, UNITS, drawing_pixel, layout, metres};
 use super::{NodeKind, NodeSource};
-use crate::draft::{Asset, Budget, Checker, Loaded, Values};
+use crate::draft::{Asset, Budget, Checker, Doubt, Loaded, Unusable, Values};
 use crate::report::Problem;
 use crate::signature::{DefaultExtent, DefaultValue, Signature, ValueType, optional, required};
 use crate::visible;
@@ -110,17 +110,10 @@ impl NodeKind for Dxf {
             load(file, path, origin, &options, budget)
         })?;
         for warning in &loaded.warnings {
-            let help = if warning.contains("open curve") {
-                "stroke=\"0.1mm\" draws lines along all curves; close the curve to fill it"
-            } else if warning.contains("that is equal") {
-                "it is drawn once; delete one of both in the file"
-            } else {
-                "explode it into lines, arcs and polylines, or export the drawing as SVG"
-            };
             checker.warn(
-                Problem::new("W210", warning.clone())
+                Problem::new("W210", warning.what.clone())
                     .label(at, "this file")
-                    .help(help),
+                    .help(warning.help),
             );
         }
         LayoutDraft::new::<Self>(source, checker, loaded)
@@ -156,20 +149,22 @@ fn options(values: &Values, pixel: relief_vector::Pixel, value: u16) -> dxf::Opt
 }
 
 /// Reads and draws a file. Its size is that of its box, or how far it reaches right of and above the origin of its file.
+const EXPLODE: &str = "explode it into lines, arcs and polylines, or export the drawing as SVG";
+
 fn load(
     file: &mut dyn Read,
     path: &str,
     origin: Origin,
     options: &dxf::Options,
     budget: &Budget,
-) -> Result<Loaded, String> {
+) -> Result<Loaded, Unusable> {
     let name = visible(path);
-    let named = |error: dxf::Error| match error {
-        dxf::Error::Group { .. } | dxf::Error::NoBlock { .. } | dxf::Error::Loop { .. } => {
-            format!("{name}: {error}")
-        }
-        dxf::Error::NoUnit => format!("{name}: {error}; write unit=\"mm\", or what it is"),
-        _ => format!("{name}: {error}"),
+    let named = |error: dxf::Error| {
+        let why = match error {
+            dxf::Error::NoUnit => format!("{name}: {error}; write unit=\"mm\", or what it is"),
+            _ => format!("{name}: {error}"),
+        };
+        Unusable::new(why, error.refused())
     };
     let document = dxf::Document::read(file, budget.limits()).map_err(named)?;
     if let Some(layers) = &options.layers {
@@ -190,7 +185,8 @@ fn load(
                 "{name}: the file has no layer {:?}; it has {}",
                 visible(missing),
                 some.join(", ")
-            ));
+            )
+            .into());
         }
     }
     let options = dxf::Options {
@@ -207,12 +203,22 @@ fn load(
     };
     let told = layout.warnings.len().min(MAX_WARNINGS);
     let more = layout.more + (layout.warnings.len() - told) as u64;
-    let mut warnings: Vec<String> = layout.warnings[..told]
+    let mut warnings: Vec<Doubt> = layout.warnings[..told]
         .iter()
-        .map(|warning| format!("{name}:{warning}"))
+        .map(|warning| Doubt {
+            what: format!("{name}:{warning}"),
+            help: match warning.why {
+                dxf::NotDrawn::Open => {
+                    "stroke=\"0.1mm\" draws lines along all curves; close the curve to fill it"
+                }
+                dxf::NotDrawn::Again => "it is drawn once; delete one of both in the file",
+                dxf::NotDrawn::Kind => EXPLODE,
+            },
+        })
         .collect();
     if more > 0 {
-        warnings.push(format!("{name}: {more} more things are not drawn"));
+        let what = format!("{name}: {more} more things are not drawn");
+        warnings.push(Doubt { what, help: EXPLODE });
     }
     Ok(Loaded {
         drawing: Arc::new(layout.drawing),

@@ -8,7 +8,7 @@ use relief_vector::gerber;
 use super::drawing::{ANTIALIAS, Drawn, gray};
 use super::layout::{Layout, LayoutDraft, Origin, drawing_pixel, layout};
 use super::{NodeKind, NodeSource};
-use crate::draft::{Asset, Budget, Checker, Loaded};
+use crate::draft::{Asset, Budget, Checker, Loaded, Unusable};
 use crate::signature::{DefaultExtent, DefaultValue, Signature, ValueType, optional, required};
 use crate::visible;
 
@@ -97,8 +97,8 @@ fn load(
     origin: Origin,
     options: &gerber::Options,
     budget: &Budget,
-) -> Result<Loaded, String> {
-    let named = |error: gerber::Error| format!("{}: {error}", visible(path));
+) -> Result<Loaded, Unusable> {
+    let named = |error: gerber::Error| Unusable::new(format!("{}: {error}", visible(path)), error.refused());
     let board = gerber::Board::read(file, budget.limits()).map_err(named)?;
     let layout = board.draw(options).map_err(named)?;
     let size = match origin {

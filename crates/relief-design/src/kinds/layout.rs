@@ -8,7 +8,7 @@ use relief_vector::{Drawing, Pixel};
 
 use super::drawing::{Antialias, Drawn, doubt};
 use super::{Doubts, IntoKind, NaturalSize, NodeKind, NodeSource, Sizing, words};
-use crate::draft::{Budget, Checker, Loaded, Values};
+use crate::draft::{Budget, Checker, Loaded, Unusable, Values};
 use crate::report::Problem;
 use crate::syntax::Span;
 
@@ -178,12 +178,8 @@ impl LayoutDraft {
             return None;
         }
         if !self.budget.has_memory(drawing.bytes()) {
-            let message = relief_vector::Refused::Memory(self.budget.limits().memory);
-            let message = format!(
-                "the drawing cannot be used: {}: {message}",
-                crate::visible(&self.path)
-            );
-            sizing.note(refused(message).help(crate::draft::MORE_MEMORY));
+            let unusable = Unusable::memory(&self.path, self.budget.limits().memory);
+            sizing.note(unusable.problem("drawing", self.at, K::FEWER));
             return None;
         }
         self.budget.take(drawing);

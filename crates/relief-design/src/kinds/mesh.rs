@@ -8,7 +8,7 @@ use relief_vector::mesh::{Solid, View};
 use super::image::quantity;
 use super::layout::{Origin, UNITS, has_sides, metres, pixel};
 use super::{Bounds, Doubts, IntoKind, NaturalChild, NaturalSize, NodeKind, NodeSource, Seen, Sizing};
-use crate::draft::Checker;
+use crate::draft::{Checker, Unusable};
 use crate::report::Problem;
 use crate::seam::{Interval, Seam, Support};
 use crate::signature::{DefaultExtent, DefaultValue, Signature, ValueType, optional, required};
@@ -139,6 +139,14 @@ impl NodeKind for Mesh {
             checker.note(problem.help("use a mesh once in a `define`, or one with fewer triangles"));
             return None;
         }
+        // Its points as they are seen and its triangles; while points are gathered, they are there twice.
+        let (points, triangles) = (mesh.points() as u64, mesh.triangles() as u64);
+        if !budget.has_memory(2 * 24 * points + 12 * triangles) {
+            let unusable = Unusable::memory(path, budget.limits().memory);
+            checker.note(unusable.problem("mesh", at, "use a mesh with fewer triangles"));
+            return None;
+        }
+        budget.take_memory(24 * points + 12 * triangles);
         let solid = match mesh.seen(&view) {
             Ok(solid) => solid,
             Err(error) => {

@@ -7,7 +7,7 @@ use relief_vector::{Affine, Pixel, svg};
 
 use super::drawing::{ANTIALIAS, Antialias, Drawn, antialias, doubt};
 use super::{Bounds, Doubts, IntoKind, NaturalChild, NaturalSize, NodeKind, NodeSource, Seen, Sizing, words};
-use crate::draft::{Asset, Budget, Checker, Loaded};
+use crate::draft::{Asset, Budget, Checker, Doubt, Loaded, Unusable};
 use crate::report::Problem;
 use crate::signature::{DefaultExtent, DefaultValue, Signature, ValueType, optional, required};
 use crate::syntax::Span;
@@ -100,13 +100,17 @@ fn named(path: &str, error: &svg::Error) -> String {
     }
 }
 
+/// Of all colours that show nothing, black is meant most often.
+const IN_INK: &str = "write gray=\"ink\", by which black is M, or gray=\"opacity\"";
+const NO_OUTLINE: &str = "what outlines cannot say is left out: change the drawing, for instance to paths, or make a picture of it for `image`";
+
 fn load(
     file: &mut dyn Read,
     path: &str,
     pixel: Option<Pixel>,
     gray: svg::Gray,
     budget: &Budget,
-) -> Result<Loaded, String> {
+) -> Result<Loaded, Unusable> {
     let mut bytes = Vec::new();
     let limits = budget.limits();
     // One byte more says that it is too long.
@@ -114,8 +118,7 @@ fn load(
         .read_to_end(&mut bytes)
         .map_err(|error| format!("{}: {error}", visible(path)))?;
     if bytes.len() as u64 > limits.memory {
-        let refused = relief_vector::Refused::Memory(limits.memory);
-        return Err(format!("{}: {refused}", visible(path)));
+        return Err(Unusable::memory(path, limits.memory));
     }
     let text = String::from_utf8(bytes).map_err(|error| {
         let byte = error.utf8_error().valid_up_to();
@@ -127,7 +130,7 @@ fn load(
         with.limits = limits;
     });
     let (size, picture) = {
-        let named = |error: svg::Error| named(path, &error);
+        let named = |error: svg::Error| Unusable::new(named(path, &error), error.refused());
         let document = svg::Document::parse(&text, &limits).map_err(named)?;
         (
             document.size(pixel).map_err(named)?,
@@ -136,12 +139,19 @@ fn load(
     };
     let told = picture.warnings.len().min(MAX_WARNINGS);
     let more = picture.more + (picture.warnings.len() - told) as u64;
-    let mut warnings: Vec<String> = picture.warnings[..told]
+    let mut warnings: Vec<Doubt> = picture.warnings[..told]
         .iter()
-        .map(|warning| format!("{}:{warning}", visible(path)))
+        .map(|warning| Doubt {
+            what: format!("{}:{warning}", visible(path)),
+            help: if warning.is_black { IN_INK } else { NO_OUTLINE },
+        })
         .collect();
     if more > 0 {
-        warnings.push(format!("{}: {more} more things are not drawn", visible(path)));
+        let what = format!("{}: {more} more things are not drawn", visible(path));
+        warnings.push(Doubt {
+            what,
+            help: NO_OUTLINE,
+        });
     }
     budget.take_memory(text.len() as u64);
     Ok(Loaded {
@@ -203,16 +213,10 @@ impl NodeKind for Svg {
             load(file, path, pixel, gray, budget)
         })?;
         for warning in &loaded.warnings {
-            // Of all colours that show nothing, black is meant most often.
-            let help = if warning.contains("painted black") {
-                "write gray=\"ink\", by which black is M, or gray=\"opacity\""
-            } else {
-                "what outlines cannot say is left out: change the drawing, for instance to paths, or make a picture of it for `image`"
-            };
             checker.warn(
-                Problem::new("W210", warning.clone())
+                Problem::new("W210", warning.what.clone())
                     .label(at, "this file")
-                    .help(help),
+                    .help(warning.help),
             );
         }
         Some(SvgDraft {
@@ -316,13 +320,9 @@ impl IntoKind<Svg> for SvgDraft {
                 Some(kind(self.drawn(Arc::new(picture.drawing))))
             }
             Err(error) => {
-                let message = format!("the drawing cannot be used: {}", named(&self.path, &error));
+                let unusable = Unusable::new(named(&self.path, &error), error.refused());
                 let help = "draw it smaller, or fewer of such drawings";
-                sizing.note(
-                    Problem::new("E510", message)
-                        .label(self.at, "this file")
-                        .help(help),
-                );
+                sizing.note(unusable.problem("drawing", self.at, help));
                 None
             }
         }

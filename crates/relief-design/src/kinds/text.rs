@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use relief_vector::text;
+use relief_vector::{Refused, text};
 
 use super::drawing::{ANTIALIAS, Drawn, ORIGIN, VALUE, antialias, at_origin, drawn, gray};
 use super::{NodeKind, NodeSource, words};
-use crate::draft::Checker;
+use crate::draft::{Checker, MORE_MEMORY};
 use crate::report::Problem;
 use crate::signature::{DefaultExtent, DefaultValue, Signature, ValueType, optional, required};
 use crate::visible;
@@ -140,11 +140,13 @@ impl NodeKind for Text {
             Err(error) => {
                 let message = format!("the text cannot be drawn with {}: {error}", visible(path));
                 let problem = Problem::new("E510", message).label(at, "this font");
+                let is_short = error.refused().is_some_and(|refused| refused.is_memory());
                 let help = match error {
+                    text::Error::Refused(Refused::Memory(_)) => MORE_MEMORY,
                     text::Error::NoCapitals => "leave measure=\"cap\" out, or take another font",
                     _ => "take another font, or write a smaller size",
                 };
-                checker.note(problem.help(help));
+                checker.note(problem.help(help).short_of_memory(is_short));
                 return None;
             }
         };

@@ -140,7 +140,7 @@ impl<'a> Reader<'a> {
                 open += 1;
                 if open > MAX_DEPTH {
                     self.problems
-                        .push(too_deep(Span::new(start, start + 2), "comments"));
+                        .push(too_deep(Span::new(start, start + 2), "comments", MAX_DEPTH));
                     return Err(Fault::End);
                 }
             } else if self.eat("*/") {
@@ -355,6 +355,7 @@ impl<'a> Reader<'a> {
             self.problems.push(too_deep(
                 Span::new(start, start + 2),
                 "blocks commented out with /-",
+                MAX_SLASHDASH_DEPTH,
             ));
             return Err(Fault::End);
         }
@@ -370,7 +371,7 @@ impl<'a> Reader<'a> {
         self.bump();
         self.depth += 1;
         if self.depth > MAX_DEPTH {
-            self.problems.push(too_deep(opened, "nodes"));
+            self.problems.push(too_deep(opened, "nodes", MAX_DEPTH));
             return Err(Fault::End);
         }
         let elements = self.elements(Some(opened))?;
@@ -550,12 +551,7 @@ fn push<T>(values: &mut Vec<T>, value: T) {
     values.push(value);
 }
 
-fn too_deep(span: Span, what: &str) -> Problem {
-    let limit = if what.contains("/-") {
-        MAX_SLASHDASH_DEPTH
-    } else {
-        MAX_DEPTH
-    };
+fn too_deep(span: Span, what: &str, limit: usize) -> Problem {
     Problem::new("E103", format!("{what} are nested more than {limit} deep"))
         .label(span, format!("level {} begins here", limit + 1))
         .help("name inner nodes with `define` and refer to them with `use`, or leave levels out")

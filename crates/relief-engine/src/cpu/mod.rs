@@ -170,7 +170,7 @@ impl<S: Sample> Cpu<S> {
     }
 
     /// Columns and rows of a tile.
-    const fn tile(&self) -> (usize, usize) {
+    pub(crate) const fn tile(&self) -> (usize, usize) {
         let shape = self.plan.shape;
         (shape.tile_width as usize, shape.tile_height as usize)
     }
@@ -198,15 +198,55 @@ impl<S: Sample> Cpu<S> {
         })
     }
 
+    /// Computes a rectangle of a node by tiles of so many columns and rows; `each` is called with every one of them. Where all samples of one
+    /// are the same, they are not written.
+    #[cfg(feature = "gpu")]
+    pub(crate) fn fill_apart(
+        &self,
+        node: usize,
+        rect: Rect,
+        out: ViewMut<'_, S>,
+        (width, height): (usize, usize),
+        cancel: &Cancel,
+        each: impl Fn(Rect, Filled<S>, &ViewMut<'_, S>) + Sync,
+    ) -> Result<(), Error> {
+        let pieces = rayon::iter::split((rect, out), |piece| halve(piece, width, height));
+        self.kept.workers.run(|| {
+            pieces.try_for_each(|piece| {
+                each_tile(piece, width, height, &mut |rect, out| {
+                    let worker = rayon::current_thread_index().unwrap_or(0);
+                    let (filled, part) = self.compute_tile(node, rect, out, worker, cancel, false)?;
+                    each(rect, filled, &part);
+                    Ok(())
+                })
+            })
+        })
+    }
+
     fn fill_tile(
         &self,
         node: usize,
         rect: Rect,
-        mut out: ViewMut<'_, S>,
+        out: ViewMut<'_, S>,
         worker: usize,
         cancel: &Cancel,
         anew: bool,
     ) -> Result<(), Error> {
+        let (filled, out) = self.compute_tile(node, rect, out, worker, cancel, anew)?;
+        filled.write(out);
+        Ok(())
+    }
+
+    /// Computes a tile, which is not written where all its samples are one.
+    fn compute_tile<'a>(
+        &self,
+        node: usize,
+        rect: Rect,
+        mut out: ViewMut<'a, S>,
+        worker: usize,
+        cancel: &Cancel,
+        anew: bool,
+    ) -> Result<(Filled<S>, ViewMut<'a, S>), Error> {
         cancel.check()?;
         let reader = self.reader(cancel);
         let mut scratch = self.kept.scratch[worker]
@@ -218,7 +258,7 @@ impl<S: Sample> Cpu<S> {
             } else {
                 reader.read(node, rect, out.reborrow(), &mut scratch)
             };
-            filled.map(|filled: Filled<S>| filled.write(out))
+            filled.map(|filled: Filled<S>| (filled, out))
         })
     }
 

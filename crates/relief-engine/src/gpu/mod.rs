@@ -8,6 +8,7 @@
 
 mod builder;
 mod slots;
+mod sparse;
 mod store;
 
 use std::collections::VecDeque;
@@ -22,6 +23,7 @@ use relief_raster::{Rect, Sample, ViewMut};
 
 use builder::{Builder, Ready};
 use slots::Slots;
+use sparse::Sparse;
 use store::{Ahead, Residents};
 
 use crate::Error;
@@ -619,9 +621,21 @@ impl<S: Sample> Gpus<S> {
         let mut words: Vec<u32> = zeroed(u64::from(pitch) * need.height(), "a plane of a device")?;
         let samples: &mut [S] = bytemuck::cast_slice_mut(&mut words);
         let out = ViewMut::new(samples, need.width() as usize, rows, per_row);
-        host.fill_node(index, need, out, cancel, false)?;
-        store::to_device::<S>(&mut words);
-        let buffer = device.gpu.upload(&words)?;
+        let buffer = match Sparse::new::<S>(host.tile(), need, pitch) {
+            Some(sparse) => {
+                let tile = Sparse::whole::<S>(host.tile());
+                host.fill_apart(index, need, out, tile, cancel, |rect, filled, part| {
+                    let at = (rect.x() - need.x(), rect.y() - need.y());
+                    sparse.note((at.0 as usize, at.1 as usize), filled, part);
+                })?;
+                sparse.upload::<S>(&device.gpu, &mut words, need.width())?
+            }
+            None => {
+                host.fill_node(index, need, out, cancel, false)?;
+                store::to_device::<S>(&mut words);
+                device.gpu.upload(&words)?
+            }
+        };
         // A plane fits a buffer, whose words are counted in 32 bits.
         Plane::new(
             buffer,

@@ -73,7 +73,13 @@ impl Hosted for Outlines {
         cpu::scratch_words::<S>(&self.ready.index, self.sampling()) as u64
     }
 
-    fn compute<S: Sample>(&self, at: (i64, i64), out: ViewMut<'_, S>, scratch: &mut [u64]) -> Option<S> {
-        cpu::compute(&self.ready.index, self.sampling(), at, out, scratch)
+    fn compute<S: Sample>(
+        &self,
+        at: (i64, i64),
+        out: ViewMut<'_, S>,
+        scratch: &mut [u64],
+        stop: &dyn Fn() -> bool,
+    ) -> Option<S> {
+        cpu::compute_until(&self.ready.index, self.sampling(), at, out, scratch, stop)
     }
 }

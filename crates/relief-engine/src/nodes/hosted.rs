@@ -50,8 +50,14 @@ pub(crate) trait Hosted: Clone + Debug + Sized {
         0
     }
 
-    /// Computes the samples from (x, y) on. Where all are one, that is returned and nothing is written.
-    fn compute<S: Sample>(&self, at: (i64, i64), out: ViewMut<'_, S>, scratch: &mut [u64]) -> Option<S>;
+    /// Computes the samples from (x, y) on, until `stop` says so. Where all are one, that is returned and nothing is written.
+    fn compute<S: Sample>(
+        &self,
+        at: (i64, i64),
+        out: ViewMut<'_, S>,
+        scratch: &mut [u64],
+        stop: &dyn Fn() -> bool,
+    ) -> Option<S>;
 }
 
 /// Its node.
@@ -135,13 +141,16 @@ impl<I: Hosted> Tile for Held<I> {
 
     fn tile<S: Sample>(
         &self,
-        _: &dyn Inputs<S>,
+        inputs: &dyn Inputs<S>,
         _: &[Link],
         rect: Rect,
         out: ViewMut<'_, S>,
         scratch: &mut [u64],
     ) -> Result<Filled<S>, Error> {
-        let filled = self.of.compute((rect.x(), rect.y()), out, scratch);
+        let at = (rect.x(), rect.y());
+        let filled = self.of.compute(at, out, scratch, &|| inputs.check().is_err());
+        // What was stopped computed nothing of use.
+        inputs.check()?;
         Ok(filled.map_or(Filled::Written, Filled::Uniform))
     }
 }

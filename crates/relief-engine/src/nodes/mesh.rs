@@ -48,7 +48,13 @@ impl Hosted for Triangles {
         cpu::within::<S>(&self.index, rect.translated(0, -self.down))
     }
 
-    fn compute<S: Sample>(&self, (x, y): (i64, i64), out: ViewMut<'_, S>, _: &mut [u64]) -> Option<S> {
+    fn compute<S: Sample>(
+        &self,
+        (x, y): (i64, i64),
+        out: ViewMut<'_, S>,
+        _: &mut [u64],
+        _: &dyn Fn() -> bool,
+    ) -> Option<S> {
         cpu::compute(&self.index, (x, y - self.down), out)
     }
 }

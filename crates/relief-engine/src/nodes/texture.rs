@@ -84,7 +84,13 @@ impl Hosted for Noise {
         cpu::perlin_words(width)
     }
 
-    fn compute<S: Sample>(&self, at: (i64, i64), out: ViewMut<'_, S>, scratch: &mut [u64]) -> Option<S> {
+    fn compute<S: Sample>(
+        &self,
+        at: (i64, i64),
+        out: ViewMut<'_, S>,
+        scratch: &mut [u64],
+        _: &dyn Fn() -> bool,
+    ) -> Option<S> {
         cpu::perlin(self.seed, &self.cells, self.octaves, at, out, scratch);
         None
     }
@@ -126,7 +132,13 @@ impl Hosted for Points {
         cpu::worley_words(width)
     }
 
-    fn compute<S: Sample>(&self, at: (i64, i64), out: ViewMut<'_, S>, scratch: &mut [u64]) -> Option<S> {
+    fn compute<S: Sample>(
+        &self,
+        at: (i64, i64),
+        out: ViewMut<'_, S>,
+        scratch: &mut [u64],
+        _: &dyn Fn() -> bool,
+    ) -> Option<S> {
         cpu::worley(self.seed, &self.cells, self.of, at, out, scratch);
         None
     }

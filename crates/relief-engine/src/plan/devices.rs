@@ -244,6 +244,17 @@ pub(crate) fn host_bytes(program: &Program, shape: Shape, strip: u64, lanes: usi
     words.saturating_mul(2 * 4 * (lanes * devices) as u64)
 }
 
+/// Of a plane that the host computes: no more than this part of it comes as tiles that are packed.
+pub(crate) const SPARSE: u64 = 4;
+
+/// The least words of such a tile.
+pub(crate) const SPARSE_TILE: u64 = 256;
+
+/// Words of the tiles, and of an entry for each: at most twice as many tiles a row and a column as would do for a plane without rests.
+pub(crate) const fn sparse_words(plane: u64) -> u64 {
+    plane / SPARSE + 4 * (plane / SPARSE_TILE) + 8
+}
+
 /// A strip is so many times as high as all halos on the longest way together.
 const HALOS: u64 = 4;
 
@@ -293,7 +304,12 @@ pub(crate) fn buffers<'a>(
     let bytes = depth.bytes();
     let words = |(width, height): (u64, u64)| u64::from(pitch(width, bytes)).saturating_mul(height);
     let sizes = planes::most(program, shape.band_width, rows);
-    let plane = |(index, size)| if materialised[index] { words(size) } else { 0 };
+    let plane = |(index, size): (usize, (u64, u64))| match program.steps[index].lowering() {
+        _ if !materialised[index] => 0,
+        // What the host computes may come as tiles beside the plane.
+        Lowering::Host => words(size).saturating_add(sparse_words(words(size))),
+        _ => words(size),
+    };
     let scratch = program
         .steps
         .iter()

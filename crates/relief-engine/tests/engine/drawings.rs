@@ -5,7 +5,7 @@ use relief_engine::{Error, Kept, NoImages, Options, Period, Plan, Rect};
 
 use crate::oracle::model::{Item, Picture};
 use crate::oracle::nodes::{
-    Compose, Dxf, Fold, Gerber, Mesh, Oasis, Outlines, Pitched, Polygon, Repeat, Stretched,
+    Compose, Dxf, Fold, Framed, Gerber, Mesh, Oasis, Outlines, Pitched, Polygon, Repeat, Stretched,
 };
 use crate::pictures::Pictures;
 use crate::run::{design, parse, rendered, renderer, window};
@@ -175,6 +175,42 @@ fn pictures_of_other_sides_have_the_samples_of_their_definitions() {
                 wide.width = Some(23);
                 wide
             }),
+            (
+                Fold::Max,
+                Item::new(Framed {
+                    number: 0,
+                    cover: false,
+                })
+                .at(0, 20)
+                .sized(20, 11),
+            ),
+            (
+                Fold::Max,
+                Item::new(Framed {
+                    number: 0,
+                    cover: true,
+                })
+                .at(33, 0)
+                .sized(4, 13),
+            ),
+            (
+                Fold::Max,
+                Item::new(Framed {
+                    number: 0,
+                    cover: true,
+                })
+                .at(40, 0)
+                .sized(10, 5),
+            ),
+            (
+                Fold::Max,
+                Item::new(Framed {
+                    number: 0,
+                    cover: false,
+                })
+                .at(20, 34)
+                .sized(3, 6),
+            ),
             (Fold::Max, Item::new(Pitched(0, 17)).at(30, 20)),
             (Fold::Max, Item::new(Pitched(0, 4)).at(1, 30).sized(3, 9)),
         ]),

@@ -380,3 +380,31 @@ fn flips_and_turns_stand_among_nodes_of_the_device() {
         );
     }
 }
+
+#[test]
+fn drawings_have_the_samples_of_the_cpu_whether_few_or_all_of_their_tiles_hold_edges() {
+    for (width, height) in [(31, 7), (131, 70), (1_037, 200), (2_501, 300)] {
+        let marks = format!(
+            "rectangle size-x=3 size-y=3 value=$M x=1 y=1; (max)rectangle size-x=9 size-y=5 value=$H x={} y={}; \
+             (max)ellipse size-x=30 size-y=20 value=$Q x={} y={}",
+            width - 10,
+            height - 6,
+            width / 2,
+            height / 3
+        );
+        // All over, so that at the right edge lie tiles of one sample that is not 0.
+        let ground = "rectangle size-x=4000 size-y=4000 value=$Q x=-100 y=-100; \
+                      (max)ellipse size-x=40 size-y=40 value=$M x=3 y=3";
+        for root in [
+            format!("compose {{ (base){marks} }}"),
+            format!("compose {{ (base){ground} }}"),
+            format!("box radius=2 edge=\"clamp\" {{ (source)compose {{ (base){ground} }} }}"),
+            "repeat step-x=4 step-y=3 { (pattern)ellipse size-x=2.5 size-y=2.5 value=$M }".to_owned(),
+            format!(
+                "distance radius=5 side=\"outside\" {{ (mask)compose {{ (base){marks} }}; profile \"9 * d\" beyond=200 }}"
+            ),
+        ] {
+            both(width, height, &root);
+        }
+    }
+}

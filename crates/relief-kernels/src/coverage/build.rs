@@ -1,5 +1,6 @@
 //! Building an [`Index`] from outlines.
 
+use super::density::{MAX_WORK, check};
 use super::index::{Chain, Element, Index, Lattice, Part, Placed, placements, shapes};
 use super::lookup::Bounds;
 use super::{MAX_COORDINATE, Rule};
@@ -11,6 +12,9 @@ pub struct Limits {
     pub points: u32,
     /// Placements of parts, an array being one, at most 2^31.
     pub placements: u32,
+    /// Work that one tile may be, [`MAX_WORK`] where nothing else is said: edges, each counted for every row of pixels and every 64
+    /// columns of the tile that it may reach into.
+    pub work: u64,
 }
 
 impl Default for Limits {
@@ -18,6 +22,7 @@ impl Default for Limits {
         Self {
             points: 1 << 28,
             placements: 1 << 22,
+            work: MAX_WORK,
         }
     }
 }
@@ -36,15 +41,21 @@ pub enum Error {
         "a point lies too far from the origin: 2^44 pixels, or 2^52 divided by the denominator if that is less, is the farthest"
     )]
     Far,
-    /// Copies lie so close together that a tile would have to look at too many.
-    #[error("copies lie too close together: a tile would meet more than {0} of them")]
-    Dense(u64),
+    /// Outlines lie so close together that a tile would take too long.
+    #[error(
+        "a tile of 1024 × 64 pixels would meet up to {copies} copies of one part, and with them {work} rows of edges; {limit} are the most"
+    )]
+    Dense {
+        /// The part that takes most of the work.
+        part: Part,
+        /// Copies of it that a tile may meet.
+        copies: u64,
+        /// Rows of edges that a tile may meet, as [`Limits::work`] counts them.
+        work: u64,
+        /// How many may be.
+        limit: u64,
+    },
 }
-
-/// Copies that one tile may meet, all placements together.
-const MAX_DENSITY: u64 = 1 << 27;
-/// The sides of a tile that the density is measured with, in pixels.
-const TILE: (i64, i64) = (1_024, 64);
 /// Chains that a tile takes at once, at least.
 const CAPACITY: usize = 4_096;
 
@@ -59,7 +70,7 @@ const CAPACITY: usize = 4_096;
 /// builder.element(200, Rule::NonZero);
 /// builder.outline(&[(128, 0), (512, 0), (512, 256), (128, 256)])?;
 /// builder.place(part, Lattice::single((0, 0)))?;
-/// let index = builder.finish();
+/// let index = builder.finish()?;
 ///
 /// let mut samples = [0_u8; 3];
 /// let mut scratch = vec![0; cpu::scratch_words::<u8>(&index, Sampling::Area)];
@@ -74,7 +85,6 @@ pub struct Builder {
     first_chain: usize,
     first_element: usize,
     open: bool,
-    density: u64,
     points: u64,
     /// The greatest number of chains of one element that share a row.
     stack: usize,
@@ -93,6 +103,7 @@ impl Builder {
             // Chains repeat the points at which they meet, and count in 32 bits.
             points: limits.points.min(1 << 30),
             placements: limits.placements.min(1 << 31),
+            ..limits
         };
         let index = Index {
             denominator: i64::from(denominator),
@@ -113,7 +124,6 @@ impl Builder {
             first_chain: 0,
             first_element: 0,
             open: false,
-            density: 0,
             points: 0,
             stack: 0,
             own_chains: 0,
@@ -274,14 +284,15 @@ impl Builder {
     /// Places copies of a part. Later placements lie above earlier ones.
     ///
     /// # Errors
-    /// Where there are too many placements, a copy lies too far out, or copies lie too close together.
+    /// Where there are too many placements, or a copy lies too far out.
     ///
     /// # Panics
     /// Where there is no such part.
     pub fn place(&mut self, part: Part, mut lattice: Lattice) -> Result<(), Error> {
         self.close();
-        let own = self.index.parts[part.0 as usize].bounds;
-        if own.is_none() || lattice.columns == 0 || lattice.rows == 0 {
+        let shapes = &self.index.parts[part.0 as usize];
+        let own = shapes.bounds;
+        if shapes.entries.is_empty() || lattice.columns == 0 || lattice.rows == 0 {
             return Ok(());
         }
         if self.index.placed.len() >= self.limits.placements as usize {
@@ -295,17 +306,6 @@ impl Builder {
             lattice.rows = 1;
         }
         let bounds = extent(&own, &lattice, self.index.denominator).ok_or(Error::Far)?;
-        let unit = 256 * self.index.denominator;
-        let size = (
-            TILE.0.saturating_mul(unit).saturating_add(own.right - own.left),
-            TILE.1.saturating_mul(unit).saturating_add(own.bottom - own.top),
-        );
-        let met =
-            meets(lattice.u, lattice.columns, size).saturating_mul(meets(lattice.v, lattice.rows, size));
-        self.density = self.density.saturating_add(met);
-        if self.density > MAX_DENSITY {
-            return Err(Error::Dense(MAX_DENSITY));
-        }
         self.index.bounds.include(bounds.left, bounds.top);
         self.index.bounds.include(bounds.right, bounds.bottom);
         self.index.placed.push(Placed {
@@ -317,38 +317,30 @@ impl Builder {
     }
 
     /// The index of all that was placed.
-    #[must_use]
-    pub fn finish(mut self) -> Index {
+    ///
+    /// # Errors
+    /// Where outlines lie so close together that one tile would take too long.
+    pub fn finish(mut self) -> Result<Index, Error> {
         self.close();
         let mut index = self.index;
         index.lookup = placements(&index.placed, 64 * 256 * index.denominator);
         index.capacity = CAPACITY.max(self.stack + 1);
+        check(&index, self.limits.work)?;
         index.points.shrink_to_fit();
         index.chains.shrink_to_fit();
         index.elements.shrink_to_fit();
         index.parts.shrink_to_fit();
         index.placed.shrink_to_fit();
-        index
+        Ok(index)
     }
 
     /// As [`finish`](Self::finish), with room for fewer chains at once.
     #[cfg(test)]
     pub(super) fn finish_with_capacity(self, capacity: usize) -> Index {
-        let mut index = self.finish();
+        let mut index = self.finish().unwrap();
         index.capacity = capacity;
         index
     }
-}
-
-/// How many of `count` steps a box of this size, moved by `step`, can take without leaving a tile.
-fn meets(step: (i64, i64), count: u32, size: (i64, i64)) -> u64 {
-    let along = |step: i64, size: i64| match step.unsigned_abs() {
-        0 => u64::MAX,
-        step => size.unsigned_abs() / step + 2,
-    };
-    u64::from(count)
-        .min(along(step.0, size.0))
-        .min(along(step.1, size.1))
 }
 
 /// The box of all copies, or `None` where one lies too far out.

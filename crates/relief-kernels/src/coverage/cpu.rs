@@ -88,9 +88,14 @@ struct Scratch<'a> {
     crossings: Stack<'a, Crossing>,
     table: Stack<'a, i32>,
     sums: Stack<'a, u32>,
-    cells: Stack<'a, dense::Cell>,
-    /// How many outlines of a clipped element cover each of these places.
-    covers: Stack<'a, u32>,
+    /// Places of the sub-scanlines of a row, a bit each: those that are taken, and those of an element that is clipped.
+    masks: Stack<'a, u64>,
+    /// The crossings of one sub-scanline.
+    places: Stack<'a, i32>,
+    /// Placements and elements that are being sorted.
+    numbers: Stack<'a, u32>,
+    /// Copies that were visited.
+    copies: u64,
     /// No winding comes from the left of the piece, and none is left at its right side.
     closed: bool,
     /// The sub-scanlines of the piece.
@@ -100,7 +105,8 @@ struct Scratch<'a> {
 }
 
 impl<'a> Scratch<'a> {
-    fn words(capacity: usize, grid: &Grid) -> usize {
+    fn words(index: &Index, grid: &Grid) -> usize {
+        let capacity = index.capacity;
         Stack::<Walk>::words(capacity)
             + Stack::<Local>::words(capacity)
             + Stack::<Event>::words(2 * capacity)
@@ -112,12 +118,27 @@ impl<'a> Scratch<'a> {
             + Stack::<Crossing>::words(capacity)
             + Stack::<i32>::words(capacity * grid.lines())
             + Stack::<u32>::words(WIDTH + 2)
-            + Stack::<dense::Cell>::words(dense::CELLS)
-            + Stack::<u32>::words(dense::CELLS)
+            + Stack::<u64>::words(Self::masks(index, grid))
+            + Stack::<i32>::words(capacity)
+            + Stack::<u32>::words(Self::numbers(index))
     }
 
-    fn carve(mut words: &'a mut [u64], capacity: usize, grid: &Grid) -> Self {
+    const fn masks(index: &Index, grid: &Grid) -> usize {
+        let sets = if index.clipped { 3 } else { 1 };
+        sets * grid.lines() * dense::WORDS
+    }
+
+    const fn numbers(index: &Index) -> usize {
+        match (index.layered, index.capacity < dense::NUMBERS) {
+            (false, _) => 0,
+            (true, true) => index.capacity,
+            (true, false) => dense::NUMBERS,
+        }
+    }
+
+    fn carve(mut words: &'a mut [u64], index: &Index, grid: &Grid) -> Self {
         let words = &mut words;
+        let capacity = index.capacity;
         let scratch = Self {
             walks: Stack::carve(words, capacity),
             locals: Stack::carve(words, capacity),
@@ -131,8 +152,10 @@ impl<'a> Scratch<'a> {
             crossings: Stack::carve(words, capacity),
             table: Stack::carve(words, capacity * grid.lines()),
             sums: Stack::carve(words, WIDTH + 2),
-            cells: Stack::carve(words, dense::CELLS),
-            covers: Stack::carve(words, dense::CELLS),
+            masks: Stack::carve(words, Self::masks(index, grid)),
+            places: Stack::carve(words, capacity),
+            numbers: Stack::carve(words, Self::numbers(index)),
+            copies: 0,
             closed: true,
             lines: 0,
             bands: 0,
@@ -145,7 +168,7 @@ impl<'a> Scratch<'a> {
 /// Words of scratch memory for [`compute`].
 #[must_use]
 pub fn scratch_words<S: Sample>(index: &Index, sampling: Sampling) -> usize {
-    Scratch::words(index.capacity, &Grid::new::<S>(sampling))
+    Scratch::words(index, &Grid::new::<S>(sampling))
 }
 
 /// Computes the samples of `out`, whose top-left is the pixel (x, y).
@@ -157,17 +180,48 @@ pub fn scratch_words<S: Sample>(index: &Index, sampling: Sampling) -> usize {
 pub fn compute<S: Sample>(
     index: &Index,
     sampling: Sampling,
+    at: (i64, i64),
+    out: ViewMut<'_, S>,
+    scratch: &mut [u64],
+) -> Option<S> {
+    compute_until(index, sampling, at, out, scratch, &|| false)
+}
+
+/// Whether to go on no longer, which is asked every few milliseconds.
+type Stop<'a> = &'a dyn Fn() -> bool;
+
+/// As [`compute`], until `stop` says so: the samples are any then. It is asked again and again within a tile that takes long.
+///
+/// # Panics
+/// As [`compute`].
+pub fn compute_until<S: Sample>(
+    index: &Index,
+    sampling: Sampling,
+    at: (i64, i64),
+    out: ViewMut<'_, S>,
+    scratch: &mut [u64],
+    stop: Stop<'_>,
+) -> Option<S> {
+    counted(index, sampling, at, out, scratch, stop).0
+}
+
+/// As [`compute_until`], and how many copies were visited.
+pub(super) fn counted<S: Sample>(
+    index: &Index,
+    sampling: Sampling,
     (x, y): (i64, i64),
     mut out: ViewMut<'_, S>,
     scratch: &mut [u64],
-) -> Option<S> {
+    stop: Stop<'_>,
+) -> (Option<S>, u64) {
     let grid = Grid::new::<S>(sampling);
-    let mut scratch = Scratch::carve(scratch, index.capacity, &grid);
+    let mut scratch = Scratch::carve(scratch, index, &grid);
     let (width, height) = (out.width(), out.height());
     let mut pieces = Pieces {
         index,
         grid,
         scratch: &mut scratch,
+        stop,
         corner: (x, y),
         uniform: None,
         done: 0,
@@ -180,7 +234,8 @@ pub fn compute<S: Sample>(
             number += 1;
         }
     }
-    pieces.uniform.filter(|_| pieces.done < number)
+    let uniform = pieces.uniform.filter(|_| pieces.done < number);
+    (uniform, scratch.copies)
 }
 
 /// The pieces of one call, of which the first ones may be uniform and not written yet.
@@ -188,6 +243,7 @@ struct Pieces<'a, 'b, S> {
     index: &'a Index,
     grid: Grid,
     scratch: &'a mut Scratch<'b>,
+    stop: Stop<'a>,
     corner: (i64, i64),
     /// What the pieces before are.
     uniform: Option<S>,
@@ -252,9 +308,13 @@ impl<S: Sample> Pieces<'_, '_, S> {
         (width, height): (usize, usize),
         out: &mut ViewMut<'_, S>,
     ) {
+        if (self.stop)() {
+            return;
+        }
         if height == 1 && width <= dense::WIDTH {
             let piece = self.piece((left, top), (width, height));
-            dense::compute(self.index, &self.grid, &piece, self.scratch, (left, top), out);
+            let (index, grid) = (self.index, &self.grid);
+            dense::compute(index, grid, &piece, self.scratch, self.stop, (left, top), out);
             return;
         }
         let parts = if height > 1 && (height >= 8 || width <= dense::WIDTH) {

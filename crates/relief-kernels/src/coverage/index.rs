@@ -7,6 +7,14 @@ use super::lookup::{Bands, Bounds, Item, Lookup};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Part(pub(super) u32);
 
+impl Part {
+    /// How many parts were begun before it.
+    #[must_use]
+    pub const fn number(self) -> u32 {
+        self.0
+    }
+}
+
 /// Copies of a part: copy (i, j) is moved by `origin` + i·`u` + j·`v`, in units of the index, for 0 ≤ i < `columns` and
 /// 0 ≤ j < `rows`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -64,6 +72,8 @@ pub(super) struct Shapes {
     pub(super) entries: Vec<u32>,
     /// Where the entries of each band end.
     pub(super) ends: Vec<u32>,
+    /// The first of its elements, and the one behind the last.
+    pub(super) elements: (u32, u32),
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -103,13 +113,6 @@ impl Index {
         let rest = &self.elements[first + 1..];
         let clips = rest.iter().take_while(|element| element.clip).count();
         first as u32..(first + 1 + clips) as u32
-    }
-
-    /// The chains of an element.
-    pub(super) fn chains_of(&self, element: u32) -> &[Chain] {
-        let first = self.chains.partition_point(|chain| chain.element < element);
-        let count = self.chains[first..].partition_point(|chain| chain.element == element);
-        &self.chains[first..first + count]
     }
 
     /// The bytes it holds.
@@ -223,6 +226,7 @@ pub(super) fn shapes(
         lookup: Lookup::new(bands, starts, items),
         entries,
         ends,
+        elements: (first_element as u32, elements.len() as u32),
     }
 }
 

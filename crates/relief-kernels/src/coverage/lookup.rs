@@ -95,8 +95,8 @@ impl Bands {
 /// A box that begins at `left`; no box before it in its band reaches farther right than `reach`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Item {
-    left: i64,
-    right: i64,
+    pub(super) left: i64,
+    pub(super) right: i64,
     reach: i64,
     /// What the caller knows it by.
     pub(super) id: u32,
@@ -143,9 +143,14 @@ impl Lookup {
         (size_of_val(&self.starts[..]) + size_of_val(&self.items[..])) as u64
     }
 
+    /// The items of a band, by their left sides.
+    pub(super) fn band(&self, band: usize) -> &[Item] {
+        &self.items[self.starts[band] as usize..self.starts[band + 1] as usize]
+    }
+
     /// The items of a band that share a column with `left..=right`.
     pub(super) fn in_band(&self, band: usize, left: i64, right: i64) -> impl Iterator<Item = &Item> {
-        let band = &self.items[self.starts[band] as usize..self.starts[band + 1] as usize];
+        let band = self.band(band);
         let end = band.partition_point(|item| item.left <= right);
         band[..end]
             .iter()

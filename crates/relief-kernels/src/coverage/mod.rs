@@ -23,6 +23,7 @@
 
 mod build;
 pub mod cpu;
+mod density;
 mod index;
 mod lookup;
 
@@ -30,6 +31,7 @@ mod lookup;
 mod tests;
 
 pub use build::{Builder, Error, Limits};
+pub use density::MAX_WORK;
 pub use index::{Index, Lattice, Part};
 
 /// Which places an element covers, by the winding number of its outlines.

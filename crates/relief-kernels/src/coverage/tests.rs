@@ -120,7 +120,7 @@ fn check<S: Sample>(shapes: &[Shape], at: (i64, i64), size: (usize, usize)) {
         Isa::each(|| {
             for capacity in [usize::MAX, 40, 12, 6] {
                 let index = if capacity == usize::MAX {
-                    builder(shapes).finish()
+                    builder(shapes).finish().unwrap()
                 } else {
                     // Room for the chains of one element, so that the other way is taken.
                     let all = shapes
@@ -192,7 +192,7 @@ proptest! {
 
     #[test]
     fn any_cut_into_tiles_gives_the_same(shapes in shapes(255), cut in (1..40_usize, 1..40_usize)) {
-        let index = builder(&shapes).finish();
+        let index = builder(&shapes).finish().unwrap();
         let (width, height) = (60, 47);
         let whole = render::<u8>(&index, Sampling::Area, (-20, -13), (width, height));
         for (left, w) in [(0, cut.0), (cut.0, width - cut.0)] {
@@ -211,7 +211,7 @@ proptest! {
         at in (-3..12_i64, -3..12_i64),
         size in (1..9_usize, 1..9_usize),
     ) {
-        let index = builder(&shapes).finish();
+        let index = builder(&shapes).finish().unwrap();
         let rect = Rect::new(at.0, at.1, size.0 as u64, size.1 as u64).unwrap();
         for sampling in [Sampling::Area, Sampling::Centres] {
             let (least, greatest) = cpu::within::<u8>(&index, sampling, rect);
@@ -228,8 +228,8 @@ proptest! {
             clips: shape.clips.iter().map(|clip| Shape { outlines: moved(&clip.outlines, far), ..clip.clone() }).collect(),
             ..shape.clone()
         }).collect();
-        let here = render::<u8>(&builder(&shapes).finish(), Sampling::Area, (-2, -2), (9, 9));
-        let there = render::<u8>(&builder(&there).finish(), Sampling::Area, (far.0 - 2, far.1 - 2), (9, 9));
+        let here = render::<u8>(&builder(&shapes).finish().unwrap(), Sampling::Area, (-2, -2), (9, 9));
+        let there = render::<u8>(&builder(&there).finish().unwrap(), Sampling::Area, (far.0 - 2, far.1 - 2), (9, 9));
         prop_assert_eq!(here, there);
     }
 
@@ -238,8 +238,8 @@ proptest! {
         let shape = Shape { value: 65_535, rule: Rule::EvenOdd, clips: vec![], ..shapes[0].clone() };
         let mut rest = shape.clone();
         rest.outlines.push(vec![(-200_000, -200_000), (200_000, -200_000), (200_000, 200_000), (-200_000, 200_000)]);
-        let one = render::<u16>(&builder(&[shape]).finish(), Sampling::Area, (-2, -2), (9, 9));
-        let other = render::<u16>(&builder(&[rest]).finish(), Sampling::Area, (-2, -2), (9, 9));
+        let one = render::<u16>(&builder(&[shape]).finish().unwrap(), Sampling::Area, (-2, -2), (9, 9));
+        let other = render::<u16>(&builder(&[rest]).finish().unwrap(), Sampling::Area, (-2, -2), (9, 9));
         for (a, b) in one.iter().zip(&other) {
             prop_assert!([65_535, 65_536].contains(&(u32::from(*a) + u32::from(*b))), "{a} + {b}");
         }
@@ -260,7 +260,7 @@ proptest! {
         let mut right = line;
         right.extend([(2_048, 2_048), (2_048, 0)]);
         let shape = |outline: Outline| Shape::of(65_535, vec![outline]);
-        let index = builder(&[shape(left), shape(right)]).finish();
+        let index = builder(&[shape(left), shape(right)]).finish().unwrap();
         prop_assert_eq!(render::<u16>(&index, Sampling::Area, (0, 0), (8, 8)), vec![65_535; 64]);
     }
 
@@ -276,7 +276,7 @@ proptest! {
         builder.element(255, Rule::NonZero);
         builder.outline(&outline).unwrap();
         builder.place(part, lattice).unwrap();
-        let copies = builder.finish();
+        let copies = builder.finish().unwrap();
 
         let round = |n: i64| {
             let exact = f64::from(n as i32) / f64::from(denominator);
@@ -291,7 +291,7 @@ proptest! {
                 flat.push(Shape::of(255, vec![moved.collect()]));
             }
         }
-        let flat = self::builder(&flat).finish();
+        let flat = self::builder(&flat).finish().unwrap();
         for sampling in [Sampling::Area, Sampling::Centres] {
             prop_assert_eq!(
                 render::<u8>(&copies, sampling, (-16, -16), (33, 33)),
@@ -354,7 +354,12 @@ fn coverage_is_the_area_that_many_points_measure() {
             })
             .collect();
         let points = by_points(&shapes, 8, 8);
-        let sixteen = render::<u16>(&builder(&shapes).finish(), Sampling::Area, (0, 0), (8, 8));
+        let sixteen = render::<u16>(
+            &builder(&shapes).finish().unwrap(),
+            Sampling::Area,
+            (0, 0),
+            (8, 8),
+        );
         let eight: Vec<Shape> = shapes
             .iter()
             .map(|s| Shape {
@@ -362,7 +367,7 @@ fn coverage_is_the_area_that_many_points_measure() {
                 ..s.clone()
             })
             .collect();
-        let eight = render::<u8>(&builder(&eight).finish(), Sampling::Area, (0, 0), (8, 8));
+        let eight = render::<u8>(&builder(&eight).finish().unwrap(), Sampling::Area, (0, 0), (8, 8));
         for (at, share) in points.iter().enumerate() {
             assert!(
                 (f64::from(sixteen[at]) / 65_535.0 - share).abs() < 0.02,
@@ -377,7 +382,9 @@ fn coverage_is_the_area_that_many_points_measure() {
 fn tiles_without_an_edge_are_told_not_written() {
     let square = |side: i64| vec![(0, 0), (side, 0), (side, side), (0, side)];
     let shape = |outline| Shape::of(200, vec![outline]);
-    let index = builder(&[shape(square(5_000 * 256)), shape(square(300 * 256))]).finish();
+    let index = builder(&[shape(square(5_000 * 256)), shape(square(300 * 256))])
+        .finish()
+        .unwrap();
     let mut scratch = vec![0; cpu::scratch_words::<u8>(&index, Sampling::Area)];
     let mut value = |at: (i64, i64), size: (usize, usize)| {
         let mut samples = vec![0_u8; size.0 * size.1];
@@ -399,7 +406,9 @@ fn rectangles_without_an_edge_are_told_whatever_their_size() {
     };
     let mut above = Shape::of(9, vec![square(100, 1 << 30)]);
     above.clips = vec![Shape::of(0, vec![square(1_000, 1 << 31)])];
-    let index = builder(&[Shape::of(200, vec![square(0, 1 << 30)]), above]).finish();
+    let index = builder(&[Shape::of(200, vec![square(0, 1 << 30)]), above])
+        .finish()
+        .unwrap();
     let told = |x: i64, y: i64, side: u64| {
         let rect = Rect::new(x, y, side, side).unwrap();
         cpu::within::<u16>(&index, Sampling::Area, rect)
@@ -425,7 +434,7 @@ fn what_pieces_of_a_tile_share_does_not_leak_from_one_to_the_next() {
             (1_550 * 256, 190 * 256),
         ]],
     )];
-    let index = builder(&shapes).finish();
+    let index = builder(&shapes).finish().unwrap();
     let whole = render::<u8>(&index, Sampling::Area, (0, 0), (3_000, 200));
     let sum: u64 = whole.iter().map(|s| u64::from(*s)).sum();
     assert!(
@@ -446,7 +455,12 @@ fn too_many_chains_for_the_room_change_nothing() {
             )
         })
         .collect();
-    let all = render::<u8>(&builder(&shapes).finish(), Sampling::Area, (0, 0), (9, 6));
+    let all = render::<u8>(
+        &builder(&shapes).finish().unwrap(),
+        Sampling::Area,
+        (0, 0),
+        (9, 6),
+    );
     for capacity in [16, 100, 700] {
         let few = builder(&shapes).finish_with_capacity(capacity);
         assert_eq!(
@@ -465,7 +479,7 @@ fn one_outline_of_many_chains_has_room() {
         comb.extend([(2 * i, 0), (2 * i + 1, 0), (2 * i + 1, 4_000), (2 * i + 2, 4_000)]);
     }
     comb.push((40_000, 4_096));
-    let index = builder(&[Shape::of(255, vec![comb])]).finish();
+    let index = builder(&[Shape::of(255, vec![comb])]).finish().unwrap();
     let samples = render::<u8>(&index, Sampling::Area, (0, 0), (157, 16));
     for row in samples.chunks(157).take(15) {
         assert_eq!(
@@ -486,6 +500,7 @@ fn what_cannot_be_computed_is_refused() {
     let few = Limits {
         points: 10,
         placements: 1,
+        ..Limits::default()
     };
     assert!(Builder::new(0, few).is_none() && Builder::new(1 << 25, few).is_none());
     let square = [(0, 0), (256, 0), (256, 256), (0, 256)];
@@ -512,7 +527,12 @@ fn what_cannot_be_computed_is_refused() {
         rows: 1 << 20,
         origin: (0, 0),
     };
-    assert!(matches!(builder.place(part, dense), Err(Error::Dense(_))));
+    builder = Builder::new(1, Limits::default()).unwrap();
+    let part = builder.part();
+    builder.element(255, Rule::NonZero);
+    builder.outline(&square).unwrap();
+    builder.place(part, dense).unwrap();
+    assert!(matches!(builder.finish(), Err(Error::Dense { copies, .. }) if copies > 1 << 30));
 }
 
 #[test]
@@ -532,7 +552,7 @@ fn an_array_of_many_copies_holds_its_cell_once() {
         rows: 1 << 31,
     };
     builder.place(part, lattice).unwrap();
-    let index = builder.finish();
+    let index = builder.finish().unwrap();
     assert!(index.bytes() < 100_000);
     let side = 4_i64 << 31;
     assert_eq!(index.bounds(), Some((-1, -1, side - 1, side - 1)));
@@ -541,4 +561,185 @@ fn an_array_of_many_copies_holds_its_cell_once() {
     let row = [255, 255, 0, 0, 255, 255, 0, 0];
     let gap = [0; 8];
     assert_eq!(samples, [row, row, gap, gap].concat());
+}
+
+/// Work is counted, not timed: copies that are visited for a tile.
+fn visited(index: &Index, size: (usize, usize)) -> (Vec<u8>, u64) {
+    let mut scratch = vec![0; cpu::scratch_words::<u8>(index, Sampling::Area)];
+    let mut samples = vec![0; size.0 * size.1];
+    let out = ViewMut::packed(&mut samples, size.0, size.1);
+    let (uniform, copies) = cpu::counted(index, Sampling::Area, (0, 0), out, &mut scratch, &|| false);
+    if let Some(value) = uniform {
+        samples.fill(value);
+    }
+    (samples, copies)
+}
+
+fn array(outline: &[(i64, i64)], values: &[u16], lattice: Lattice) -> Builder {
+    let mut builder = Builder::new(1, Limits::default()).unwrap();
+    let parts: Vec<_> = values
+        .iter()
+        .map(|value| {
+            let part = builder.part();
+            builder.element(*value, Rule::NonZero);
+            builder.outline(outline).unwrap();
+            part
+        })
+        .collect();
+    for part in parts {
+        builder.place(part, lattice).unwrap();
+    }
+    builder
+}
+
+#[test]
+fn copies_beyond_the_room_are_visited_about_once_for_each_row_that_they_reach_into() {
+    // Slivers of 3 px that overlap in thousands, 124 000 over 40 × 24 px.
+    let sliver = [(0, 0), (2, 0), (700, 768), (698, 768)];
+    let lattice = Lattice {
+        origin: (0, 0),
+        u: (33, 7),
+        v: (5, 19),
+        columns: 400,
+        rows: 310,
+    };
+    let count = u64::from(lattice.columns) * u64::from(lattice.rows);
+    for values in [&[255][..], &[255, 100]] {
+        let index = array(&sliver, values, lattice).finish().unwrap();
+        let (_, copies) = visited(&index, (40, 24));
+        // A copy reaches into at most 5 rows, and is met in vain while halves are tried.
+        assert!(copies < 6 * count * values.len() as u64, "{copies} of {count}");
+    }
+}
+
+#[test]
+fn what_is_covered_is_looked_at_no_more() {
+    // Squares that cover the tile, 250 000 times: for each piece no more are visited than it takes to find that there are many.
+    let side = 256 * 100;
+    let square = [(0, 0), (side, 0), (side, side), (0, side)];
+    let lattice = Lattice {
+        origin: (-side / 2, -side / 2),
+        u: (1, 0),
+        v: (0, 1),
+        columns: 500,
+        rows: 500,
+    };
+    for values in [&[200][..], &[90, 200]] {
+        let index = array(&square, values, lattice).finish().unwrap();
+        let (samples, copies) = visited(&index, (40, 24));
+        assert!(samples.iter().all(|sample| *sample == 200));
+        assert!(copies < 250_000, "{copies}");
+    }
+}
+
+#[test]
+fn copies_between_sub_scanlines_are_passed_by_in_rows() {
+    // Flat copies that cross no sub-scanline, but a row of 64 of them.
+    let flat = [(0, 0), (256, 0), (256, 1), (0, 1)];
+    let lattice = Lattice {
+        origin: (0, 0),
+        u: (1, 0),
+        v: (0, 16),
+        columns: 10_000,
+        rows: 1_000,
+    };
+    let index = array(&flat, &[255], lattice).finish().unwrap();
+    let (samples, copies) = visited(&index, (40, 24));
+    assert!(
+        copies == 0 && samples.iter().all(|sample| *sample == 0),
+        "{copies}"
+    );
+    let lattice = Lattice {
+        v: (0, 17),
+        columns: 10,
+        rows: 64,
+        ..lattice
+    };
+    let index = array(&flat, &[255], lattice).finish().unwrap();
+    let (samples, copies) = visited(&index, (40, 24));
+    assert!(
+        copies <= 40 && samples.iter().any(|sample| *sample > 0),
+        "{copies}"
+    );
+}
+
+#[test]
+fn a_tile_stops_when_it_is_told_to() {
+    let sliver = [(0, 0), (2, 0), (700, 768), (698, 768)];
+    let lattice = Lattice {
+        origin: (0, 0),
+        u: (33, 7),
+        v: (5, 19),
+        columns: 400,
+        rows: 3_100,
+    };
+    let index = array(&sliver, &[255], lattice).finish().unwrap();
+    let (_, whole) = visited(&index, (40, 24));
+    let mut scratch = vec![0; cpu::scratch_words::<u8>(&index, Sampling::Area)];
+    let mut samples = vec![0_u8; 40 * 24];
+    let asked = std::cell::Cell::new(0);
+    let stop = || {
+        asked.set(asked.get() + 1);
+        asked.get() > 30
+    };
+    let out = ViewMut::packed(&mut samples, 40, 24);
+    let (_, copies) = cpu::counted(&index, Sampling::Area, (0, 0), out, &mut scratch, &stop);
+    assert!(
+        copies < whole / 2,
+        "{copies} of {whole}, asked {} times",
+        asked.get()
+    );
+}
+
+#[test]
+fn work_counts_where_it_meets() {
+    // Stripes as high as a tile, each far from the next: much to do, but in no one tile.
+    let stripe = [(0, 0), (256 * 1_024, 0), (256 * 1_024, 256 * 64), (0, 256 * 64)];
+    let far = Lattice {
+        origin: (0, 0),
+        u: (256 * 4_096, 0),
+        v: (0, 256 * 256),
+        columns: 1 << 12,
+        rows: 1 << 12,
+    };
+    let placed = |count: u32, at: &dyn Fn(i64) -> (i64, i64)| {
+        let mut builder = array(&stripe, &[255], far);
+        for i in 0..count {
+            builder
+                .place(
+                    super::Part(0),
+                    Lattice {
+                        columns: 8,
+                        rows: 8,
+                        u: (256, 0),
+                        v: (0, 256),
+                        origin: at(i64::from(i)),
+                    },
+                )
+                .unwrap();
+        }
+        builder.finish()
+    };
+    let apart = placed(10_000, &|i| (256 * 8_192 * i, 0));
+    assert!(apart.is_ok(), "{:?}", apart.err());
+    let together = placed(10_000, &|i| (i, 0));
+    assert!(
+        matches!(together, Err(Error::Dense { copies: 64, .. })),
+        "{:?}",
+        together.err()
+    );
+}
+
+#[test]
+fn an_outline_without_height_is_placed_without_work() {
+    let level = [(0, 7), (500, 7), (900, 7)];
+    let lattice = Lattice {
+        origin: (0, 0),
+        u: (0, 1),
+        v: (1, 1),
+        columns: 1 << 30,
+        rows: 1 << 8,
+    };
+    let index = array(&level, &[255], lattice).finish().unwrap();
+    assert_eq!(visited(&index, (40, 24)).1, 0);
 }

@@ -18,4 +18,5 @@ mod gauss;
 mod lattice;
 mod pointwise;
 mod repeat;
+mod tiles;
 mod turn;

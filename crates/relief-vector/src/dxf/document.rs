@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::io::Read;
 use std::ops::Range;
+use std::sync::Arc;
 
 use super::Error;
 use super::groups::Groups;
@@ -21,7 +22,7 @@ pub struct Document {
     /// All blocks, the drawing itself last.
     pub(super) blocks: Vec<Block>,
     /// Numbers of blocks by their names in capitals.
-    pub(super) names: HashMap<String, u32>,
+    pub(super) names: HashMap<Arc<str>, u32>,
     /// The corners of all polylines, with the bulge of the side from each to the next.
     pub(super) corners: Vec<(f64, f64, f64)>,
     pub(super) limits: Limits,
@@ -31,7 +32,7 @@ pub struct Document {
 /// Entities by one name.
 #[derive(Debug, Default)]
 pub(super) struct Block {
-    pub(super) name: String,
+    pub(super) name: Arc<str>,
     pub(super) base: (f64, f64),
     pub(super) entities: Vec<Entity>,
 }
@@ -306,7 +307,7 @@ impl Document {
                 groups.next()?;
                 match groups.code {
                     0 => break,
-                    2 => block.name = groups.text().to_uppercase(),
+                    2 => block.name = groups.text().to_uppercase().into(),
                     10 => block.base.0 = groups.number()?,
                     20 => block.base.1 = groups.number()?,
                     _ => {}
@@ -317,7 +318,7 @@ impl Document {
                 return Err(Refused::Items(self.limits.items).into());
             }
             let number = self.blocks.len() as u32;
-            if self.names.insert(block.name.clone(), number).is_some() {
+            if self.names.insert(Arc::clone(&block.name), number).is_some() {
                 return Err(groups.fault(format!("a second block is named {:?}", block.name)));
             }
             self.memory.take(NAMED + 2 * block.name.len() as u64)?;

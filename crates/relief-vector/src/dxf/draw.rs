@@ -45,6 +45,19 @@ pub struct Warning {
     pub line: u64,
     /// What is not drawn.
     pub what: String,
+    /// Why.
+    pub why: NotDrawn,
+}
+
+/// Why something is not drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NotDrawn {
+    /// A curve is open, and there is no stroke.
+    Open,
+    /// It lies on an equal curve, which is drawn.
+    Again,
+    /// Entities of its kind are not drawn.
+    Kind,
 }
 
 impl std::fmt::Display for Warning {
@@ -155,7 +168,7 @@ struct Drawer<'a> {
 }
 
 impl Drawer<'_> {
-    fn warn(&mut self, line: u64, what: &str) {
+    fn warn(&mut self, line: u64, what: &str, why: NotDrawn) {
         // A block is drawn once for each way it lies.
         if !self.told.insert(line) {
             return;
@@ -164,6 +177,7 @@ impl Drawer<'_> {
             self.warnings.push(Warning {
                 line,
                 what: what.to_owned(),
+                why,
             });
         } else {
             self.more += 1;
@@ -250,7 +264,7 @@ impl Drawer<'_> {
                 self.assembly.memory().push(&mut placements, placement)?;
             } else if self.wanted[layer as usize] {
                 if let Shape::Other(what) = entity.shape {
-                    self.warn(line, what);
+                    self.warn(line, what, NotDrawn::Kind);
                 } else {
                     drawn.add(entity)?;
                 }
@@ -258,11 +272,11 @@ impl Drawer<'_> {
         }
         let Drawn { drawing, open, again } = drawn.finish()?;
         for line in open {
-            self.warn(line, "an open curve without a stroke");
+            self.warn(line, "an open curve without a stroke", NotDrawn::Open);
         }
         if self.options.stroke.is_none() {
             for line in again {
-                self.warn(line, "a curve upon one that is equal");
+                self.warn(line, "a curve upon one that is equal", NotDrawn::Again);
             }
         }
         let mut entities = block.entities.iter();
@@ -276,7 +290,12 @@ impl Drawer<'_> {
             own = Some(union(own, finer(bounds)));
         }
         self.open[number as usize] = false;
-        let place = self.assembly.cell(Cell { elements, placements }, own)?;
+        let cell = Cell {
+            elements,
+            placements,
+            name: Some(std::sync::Arc::clone(&block.name)),
+        };
+        let place = self.assembly.cell(cell, own)?;
         self.assembly.memory().take(KNOWN)?;
         self.known.insert(key, place);
         Ok(place)
@@ -294,7 +313,7 @@ impl Drawer<'_> {
     ) -> Result<Option<Placement>, Error> {
         let document = self.document;
         let line = entity.line;
-        let Some(&inner) = document.names.get(&insert.name) else {
+        let Some(&inner) = document.names.get(insert.name.as_str()) else {
             return Err(Error::NoBlock {
                 line,
                 name: insert.name.clone(),
@@ -419,7 +438,7 @@ fn flat(drawing: &Drawing, root: u32, limits: &Limits, memory: &Memory) -> Resul
     }
     out.cells.push(Cell {
         elements,
-        placements: Vec::new(),
+        ..Cell::default()
     });
     Ok(out)
 }

@@ -12,7 +12,7 @@ mod draw;
 mod groups;
 
 pub use document::Document;
-pub use draw::{Layout, Options, Origin, Warning};
+pub use draw::{Layout, NotDrawn, Options, Origin, Warning};
 
 /// Why a file cannot be read or drawn.
 #[derive(Debug, thiserror::Error)]
@@ -53,4 +53,15 @@ pub enum Error {
     /// Too large, or too far out.
     #[error(transparent)]
     Refused(#[from] crate::Refused),
+}
+
+impl Error {
+    /// The limit that was passed, where one was.
+    #[must_use]
+    pub const fn refused(&self) -> Option<crate::Refused> {
+        match self {
+            Self::Refused(refused) => Some(*refused),
+            _ => None,
+        }
+    }
 }

@@ -235,7 +235,12 @@ impl Drawer<'_> {
         let bounds = own.map_or(level.bounds, |own| Some(union(level.bounds, own)));
         let elements = self.assembly.append(drawing)?;
         let placements = level.placements;
-        let cell = self.assembly.cell(Cell { elements, placements }, bounds)?;
+        let cell = Cell {
+            elements,
+            placements,
+            name: None,
+        };
+        let cell = self.assembly.cell(cell, bounds)?;
         levels.mixed |= !levels.done.is_empty();
         levels.done.push((
             Placement {
@@ -319,8 +324,8 @@ impl Drawer<'_> {
                 }
                 let placements = levels.done.into_iter().map(|(placement, _)| placement).collect();
                 let cell = Cell {
-                    elements: Vec::new(),
                     placements,
+                    ..Cell::default()
                 };
                 Ok((self.assembly.cell(cell, bounds)?, Tone::Both))
             }
@@ -344,7 +349,7 @@ impl Drawer<'_> {
         let elements = self.assembly.append(drawing)?;
         let cell = Cell {
             elements,
-            placements: Vec::new(),
+            ..Cell::default()
         };
         let cell = self.assembly.cell(cell, bounds)?;
         self.assembly.memory().take(KNOWN)?;

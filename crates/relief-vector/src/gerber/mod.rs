@@ -40,3 +40,14 @@ pub enum Error {
     #[error(transparent)]
     Refused(#[from] crate::Refused),
 }
+
+impl Error {
+    /// The limit that was passed, where one was.
+    #[must_use]
+    pub const fn refused(&self) -> Option<crate::Refused> {
+        match self {
+            Self::Refused(refused) => Some(*refused),
+            _ => None,
+        }
+    }
+}

@@ -101,11 +101,11 @@ impl Library {
         let reach = whole.map(|b| (pixels(b.2), pixels(-b.1)));
         let mut drawing = drawer.drawing;
         drawing.cells.push(Cell {
-            elements: Vec::new(),
             placements: vec![Placement {
                 cell: number,
                 lattice: Lattice::single(origin),
             }],
+            ..Cell::default()
         });
         Ok(Layout {
             drawing,
@@ -305,7 +305,10 @@ impl Drawer<'_> {
         if std::mem::replace(&mut self.open[number as usize], true) {
             return Err(Error::Loop(library.name(number).to_owned()));
         }
-        let mut cell = Cell::default();
+        let mut cell = Cell {
+            name: structure.name.clone(),
+            ..Cell::default()
+        };
         let mut own = None;
         for shape in &structure.shapes {
             self.shape(shape, linear, &mut cell, &mut own)?;

@@ -91,10 +91,8 @@ pub(super) fn draw(document: &Document<'_>, options: &Options) -> Result<Picture
     }
     drawer.container(root, &state)?;
     if drawer.painted == (true, false) && options.gray == Gray::Luma {
-        drawer.warn(
-            root,
-            "everything is painted black, whose gray is 0; its ink or its opacity would show it",
-        );
+        let what = "everything is painted black, whose gray is 0; its ink or its opacity would show it";
+        drawer.tell(root, what.to_owned(), true);
     }
     Ok(Picture {
         drawing: drawer.sketch.finish(),
@@ -163,13 +161,20 @@ fn href<'a>(node: Node<'a, '_>) -> Option<&'a str> {
 
 impl<'a, 'i> Drawer<'a, 'i> {
     fn warn(&mut self, node: Node<'_, '_>, what: impl Into<String>) {
-        let what = what.into();
+        self.tell(node, what.into(), false);
+    }
+
+    fn tell(&mut self, node: Node<'_, '_>, what: String, is_black: bool) {
         if self.warnings.len() >= MAX_WARNINGS {
             self.more += 1;
             return;
         }
         let place = self.document.place(node);
-        let warning = Warning { place, what };
+        let warning = Warning {
+            place,
+            what,
+            is_black,
+        };
         if !self.warnings.contains(&warning) {
             self.warnings.push(warning);
         }

@@ -85,6 +85,8 @@ pub struct Warning {
     pub place: Place,
     /// What it is.
     pub what: String,
+    /// Everything shows nothing because it is black.
+    pub is_black: bool,
 }
 
 impl std::fmt::Display for Warning {
@@ -152,6 +154,17 @@ pub enum Error {
         #[source]
         cause: Refused,
     },
+}
+
+impl Error {
+    /// The limit that was passed, where one was.
+    #[must_use]
+    pub const fn refused(&self) -> Option<Refused> {
+        match self {
+            Self::Refused { cause, .. } => Some(*cause),
+            _ => None,
+        }
+    }
 }
 
 /// A document, read.

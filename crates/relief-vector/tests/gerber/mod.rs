@@ -375,7 +375,7 @@ fn hostile_files_are_refused_within_the_limits() {
     let board = Board::read(doubled.as_bytes(), Limits::default()).unwrap();
     let layout = board.draw(&pixels(1_000)).unwrap();
     assert_eq!(layout.drawing.copies(), 1 << 60);
-    assert!(support::try_index::<u8>(&layout.drawing, &small).is_none());
+    assert!(support::try_index::<u8>(&layout.drawing, &small, relief_kernels::coverage::MAX_WORK).is_none());
     // Blocks in blocks without end.
     let deep = format!("{HEAD}{}", "%ABD10*%".repeat(100_000));
     assert!(matches!(read(&deep), Err(Error::Depth(16))));

@@ -56,19 +56,29 @@ impl Target for Indexed {
 }
 
 /// The index of a drawing; nothing where it exceeds the limits or copies lie too close together.
-pub(crate) fn try_index<S: Sample>(drawing: &Drawing, limits: &relief_vector::Limits) -> Option<Index> {
-    let builder = Builder::new(drawing.denominator(), Limits::default())?;
+pub(crate) fn try_index<S: Sample>(
+    drawing: &Drawing,
+    limits: &relief_vector::Limits,
+    work: u64,
+) -> Option<Index> {
+    let builder = Builder::new(
+        drawing.denominator(),
+        Limits {
+            work,
+            ..Limits::default()
+        },
+    )?;
     let mut target = Indexed {
         builder,
         parts: Vec::new(),
         depth: S::DEPTH,
     };
     drawing.lower(limits, &mut target).ok()?.ok()?;
-    Some(target.builder.finish())
+    target.builder.finish().ok()
 }
 
 pub(crate) fn index<S: Sample>(drawing: &Drawing) -> Index {
-    try_index::<S>(drawing, &relief_vector::Limits::default()).unwrap()
+    try_index::<S>(drawing, &relief_vector::Limits::default(), Limits::default().work).unwrap()
 }
 
 pub(crate) fn samples<S: Sample>(index: &Index, at: (i64, i64), size: (usize, usize)) -> Vec<S> {

@@ -1,137 +1,237 @@
-//! Where more chains meet in a few pixels than there is room for: element by element, each place keeping the topmost.
+//! Where more chains meet in a few pixels than there is room for: element by element, from the topmost down.
 //!
-//! Slow and small. Elements come in any order, one at a time, so memory does not grow with their number.
+//! Each sub-scanline has a bit for every place. An element takes those that it covers and that no element above it took, so
+//! that what lies on top is done once, and all is done where no place is left. Each element is looked at once for all
+//! sub-scanlines of the row, and memory does not grow with the number of elements.
 
-use bytemuck::{Pod, Zeroable};
 use relief_raster::{Sample, ViewMut};
 
-use super::gather::scaled;
-use super::grid::{Grid, Piece, rounded};
-use super::visit::{Visit, visit};
-use super::{Crossing, Scratch};
+use super::gather::Walk;
+use super::grid::{Grid, Piece};
+use super::visit::{Visit, Work, visit, visit_down};
+use super::{Scratch, Stop};
 use crate::coverage::{Index, Rule};
 
 /// The greatest width of such a piece, in pixels; it has one row.
-pub(super) const WIDTH: usize = 4;
-/// Places of 1/256 px in one sub-scanline.
-pub(super) const CELLS: usize = WIDTH * 256;
+pub(super) const WIDTH: usize = 64;
+/// Words of the bits of a pixel in one sub-scanline, a place of 1/256 px being a bit.
+const PIXEL: usize = 256 / 64;
+/// Words of the bits of one sub-scanline.
+pub(super) const WORDS: usize = WIDTH * PIXEL;
+/// Numbers that are sorted at once where the order of elements counts.
+pub(super) const NUMBERS: usize = 4_096;
+/// Elements between two questions whether to go on.
+const CHECKED: u32 = 1_024;
 
-/// The topmost element seen so far at a place.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Pod, Zeroable)]
-#[repr(C)]
-pub(super) struct Cell {
-    covered: u32,
-    placement: u32,
-    copy: u64,
-    element: u32,
-    value: u32,
-}
-
+/// Computes the row of a piece, or stops where it is told to, and then some samples are any.
 pub(super) fn compute<S: Sample>(
     index: &Index,
     grid: &Grid,
     piece: &Piece,
     scratch: &mut Scratch<'_>,
+    stop: Stop<'_>,
     at: (usize, usize),
     out: &mut ViewMut<'_, S>,
 ) {
-    let mut totals = [0_u64; WIDTH];
-    for line in 0..grid.lines() as i64 {
-        let cells = &mut scratch.cells.items[..piece.width * 256];
-        cells.fill(Cell::zeroed());
-        let (crossings, covers) = (&mut scratch.crossings, &mut scratch.covers.items[..cells.len()]);
-        let _ = visit(index, piece, |visit| {
-            // Clips come with their element.
-            if !index.elements[visit.element as usize].clip {
-                element(index, grid, line, &visit, crossings, covers, cells);
-            }
-            true
-        });
-        for (total, pixel) in totals.iter_mut().zip(cells.chunks(256)) {
-            *total += pixel.iter().map(|cell| u64::from(cell.value)).sum::<u64>();
+    let lines = grid.lines();
+    let places = piece.width * 256;
+    let words = piece.width * PIXEL;
+    let (covered, rest) = scratch.masks.items.split_at_mut(lines * WORDS);
+    covered.fill(0);
+    let mut row = Row {
+        index,
+        grid,
+        lines,
+        places: places as i32,
+        covered,
+        words,
+        totals: [0; WIDTH],
+        left: [0; MAX_LINES],
+        open: lines,
+        own: rest,
+        walks: &mut *scratch.walks.items,
+        table: &mut *scratch.table.items,
+        line: &mut *scratch.places.items,
+    };
+    row.left[..lines].fill(places as u32);
+    let mut work = Work::ENDLESS;
+    let mut count = 0_u32;
+    let mut each = |visit: Visit<'_>| {
+        count = count.wrapping_add(1);
+        if count.is_multiple_of(CHECKED) && stop() {
+            return false;
         }
+        // Clips come with their element.
+        if !index.elements[visit.element as usize].clip {
+            row.element(&visit);
+        }
+        row.open > 0
+    };
+    if index.layered {
+        let _ = visit_down(index, grid, piece, &mut work, scratch.numbers.items, &mut each);
+    } else {
+        let _ = visit(index, grid, piece, &mut work, &mut each);
     }
-    let row = &mut out.row_mut(at.1)[at.0..at.0 + piece.width];
-    for (sample, total) in row.iter_mut().zip(totals) {
-        let half = 1 << (grid.log_total() - 1);
+    scratch.copies += work.copies;
+    let half = 1 << (grid.log_total() - 1);
+    let samples = &mut out.row_mut(at.1)[at.0..at.0 + piece.width];
+    for (sample, total) in samples.iter_mut().zip(row.totals) {
         *sample = S::from_u16(((total + half) >> grid.log_total()) as u16);
     }
 }
 
-/// Puts one element over the cells of one line that it and its clips cover.
-fn element(
-    index: &Index,
-    grid: &Grid,
-    line: i64,
-    visit: &Visit<'_>,
-    crossings: &mut super::Stack<'_, Crossing>,
-    covers: &mut [u32],
-    cells: &mut [Cell],
-) {
-    let members = index.group(visit.element);
-    covers.fill(0);
-    for member in members.clone() {
-        cover(index, grid, line, member, visit.offset, crossings, covers);
-    }
-    let topmost = Cell {
-        covered: 1,
-        placement: visit.placement,
-        copy: visit.copy,
-        element: visit.element,
-        value: u32::from(index.elements[visit.element as usize].value),
-    };
-    for (cell, covered) in cells.iter_mut().zip(covers) {
-        if *covered as usize == members.len() {
-            *cell = (*cell).max(topmost);
+/// The most sub-scanlines of a row.
+const MAX_LINES: usize = 64;
+
+/// A row of pixels that is being covered.
+struct Row<'a> {
+    index: &'a Index,
+    grid: &'a Grid,
+    lines: usize,
+    places: i32,
+    /// The places that are taken, line by line.
+    covered: &'a mut [u64],
+    words: usize,
+    /// Sums of values over the places of each pixel.
+    totals: [u64; WIDTH],
+    /// Places of each line that are not taken.
+    left: [u32; MAX_LINES],
+    /// Lines with such places.
+    open: usize,
+    /// The places of one line that an element covers, and those that one of its clips covers.
+    own: &'a mut [u64],
+    walks: &'a mut [Walk],
+    table: &'a mut [i32],
+    line: &'a mut [i32],
+}
+
+impl Row<'_> {
+    /// Takes the places that an element and its clips cover.
+    fn element(&mut self, visit: &Visit<'_>) {
+        let value = u64::from(self.index.elements[visit.element as usize].value);
+        let members = if self.index.clipped {
+            self.index.group(visit.element)
+        } else {
+            visit.element..visit.element + 1
+        };
+        if members.len() == 1 {
+            let chains = self.cross(visit);
+            self.spans(visit.element, chains, |row, line, from, to| {
+                row.take(line, from, to, value);
+            });
+            return;
         }
+        // Bits of all members, line by line.
+        let (words, lines) = (self.words, self.lines);
+        for member in members.clone() {
+            let first = member == members.start;
+            let Some(visit) = (if first { Some(*visit) } else { visit.of(member) }) else {
+                return;
+            };
+            let chains = self.cross(&visit);
+            let (both, one) = self.own.split_at_mut(lines * WORDS);
+            one.fill(0);
+            if first {
+                both.fill(0);
+            }
+            let target = if first { 0 } else { lines * WORDS };
+            self.spans(member, chains, |row, line, from, to| {
+                let bits = &mut row.own[target + line * WORDS..][..words];
+                each_word(from, to, |word, mask| bits[word] |= mask);
+            });
+            if !first {
+                let (both, one) = self.own.split_at_mut(lines * WORDS);
+                for (both, one) in both.iter_mut().zip(one) {
+                    *both &= *one;
+                }
+            }
+        }
+        for line in 0..lines {
+            for word in 0..words {
+                self.take_word(line, word, self.own[line * WORDS + word], value);
+            }
+        }
+    }
+
+    /// Finds the crossings of all chains of an element with the lines of the row; how many chains there are.
+    fn cross(&mut self, visit: &Visit<'_>) -> usize {
+        let mut count = 0;
+        for chain in visit.chains() {
+            let Some(walk) = Walk::of(self.index, self.grid, visit, chain, self.lines as i64) else {
+                continue;
+            };
+            // An index has room for all chains of an element that share a row.
+            let Some(place) = self.walks.get_mut(count) else {
+                break;
+            };
+            *place = walk;
+            let (start, end) = (walk.start, walk.end);
+            let out = &mut self.table[count * self.lines..][start as usize..end as usize];
+            place.crossings(self.index, self.grid, start, self.places, out);
+            count += 1;
+        }
+        count
+    }
+
+    /// Calls `each` with the line and the two ends of every span that an element covers.
+    fn spans(&mut self, element: u32, chains: usize, mut each: impl FnMut(&mut Self, usize, i32, i32)) {
+        let even_odd = self.index.elements[element as usize].rule == Rule::EvenOdd;
+        for line in 0..self.lines {
+            if self.left[line] == 0 {
+                continue;
+            }
+            let mut count = 0;
+            for (number, walk) in self.walks[..chains].iter().enumerate() {
+                if walk.start <= line as i32 && (line as i32) < walk.end {
+                    let x = self.table[number * self.lines + line];
+                    self.line[count] = 2 * x + i32::from(walk.winding > 0);
+                    count += 1;
+                }
+            }
+            self.line[..count].sort_unstable();
+            let (mut winding, mut from) = (0_i32, 0);
+            for at in 0..count {
+                let (x, up) = (self.line[at] >> 1, self.line[at] & 1);
+                let inside = if even_odd { winding & 1 != 0 } else { winding != 0 };
+                if inside && from < x {
+                    each(self, line, from, x);
+                }
+                from = x;
+                winding += 2 * up - 1;
+            }
+        }
+    }
+
+    fn take(&mut self, line: usize, from: i32, to: i32, value: u64) {
+        each_word(from, to, |word, mask| self.take_word(line, word, mask, value));
+    }
+
+    #[inline(always)]
+    fn take_word(&mut self, line: usize, word: usize, mask: u64, value: u64) {
+        let covered = &mut self.covered[line * WORDS + word];
+        let new = mask & !*covered;
+        if new == 0 {
+            return;
+        }
+        *covered |= new;
+        self.totals[word / PIXEL] += value * u64::from(new.count_ones());
+        self.left[line] -= new.count_ones();
+        self.open -= usize::from(self.left[line] == 0);
     }
 }
 
-/// Counts one for all places of one line that an element covers, its clips apart.
-fn cover(
-    index: &Index,
-    grid: &Grid,
-    line: i64,
-    element: u32,
-    offset: (i64, i64),
-    crossings: &mut super::Stack<'_, Crossing>,
-    covers: &mut [u32],
-) {
-    let q = index.denominator;
-    let at = |number: u32| {
-        let (x, y) = index.points[number as usize];
-        (rounded(x + offset.0, q), rounded(y + offset.1, q))
-    };
-    crossings.len = 0;
-    for chain in index.chains_of(element) {
-        let points = &index.points[chain.first as usize..][..chain.count as usize];
-        // The first point below the line ends the edge that meets it.
-        let end = points.partition_point(|point| grid.line(rounded(point.1 + offset.1, q)) <= line);
-        if end == 0 || end == points.len() {
-            continue;
+/// Calls `each` with the words of the bits `from..to`, which are some, and which bits of each are meant.
+#[inline(always)]
+fn each_word(from: i32, to: i32, mut each: impl FnMut(usize, u64)) {
+    let (first, last) = (from as usize / 64, (to as usize - 1) / 64);
+    for word in first..=last {
+        let mut mask = !0_u64;
+        if word == first {
+            mask &= !0 << (from % 64);
         }
-        let (from, to) = (at(chain.first + end as u32 - 1), at(chain.first + end as u32));
-        let x = from.0 + scaled(grid.height(line) - from.1, to.0 - from.0, to.1 - from.1).0;
-        let x = grid.snapped(x.clamp(0, covers.len() as i64) as i32);
-        // An index has room for all chains of an element that share a row.
-        let _ = crossings.push(Crossing {
-            x,
-            from: u32::from(chain.winding > 0),
-        });
-    }
-    crossings.get_mut().sort_unstable_by_key(|crossing| crossing.x);
-    let (mut winding, mut start) = (0_i32, 0);
-    for crossing in crossings.get() {
-        let inside = match index.elements[element as usize].rule {
-            Rule::NonZero => winding != 0,
-            Rule::EvenOdd => winding & 1 != 0,
-        };
-        if inside {
-            for covered in &mut covers[start..crossing.x as usize] {
-                *covered += 1;
-            }
+        if word == last {
+            mask &= !0 >> (63 - (to - 1) % 64);
         }
-        start = crossing.x as usize;
-        winding += if crossing.from != 0 { 1 } else { -1 };
+        each(word, mask);
     }
 }

@@ -4,7 +4,7 @@ use bytemuck::{Pod, Zeroable};
 
 use super::Scratch;
 use super::grid::{Grid, Piece, rounded};
-use super::visit::{Visit, visit};
+use super::visit::{Visit, Work, visit};
 use crate::coverage::index::Chain;
 use crate::coverage::{Index, Rule};
 
@@ -79,6 +79,9 @@ pub(super) struct Event {
     pub(super) winding: i32,
 }
 
+/// Copies for each chain that there is room for; where more are met, the piece is cut as if there were no room.
+const COPIES: u64 = 4;
+
 /// Fills the lists of `scratch`; `false` where there is no room.
 pub(super) fn gather(index: &Index, grid: &Grid, piece: &Piece, scratch: &mut Scratch<'_>) -> bool {
     scratch.walks.len = 0;
@@ -87,7 +90,8 @@ pub(super) fn gather(index: &Index, grid: &Grid, piece: &Piece, scratch: &mut Sc
     scratch.starts.len = 0;
     scratch.closed = true;
     scratch.lines = (piece.height * grid.lines()) as i32;
-    let fits = visit(index, piece, |visit| {
+    let mut work = Work::up_to(COPIES * scratch.locals.items.len() as u64);
+    let fits = visit(index, grid, piece, &mut work, |visit| {
         let element = &index.elements[visit.element as usize];
         let before = (scratch.walks.len, scratch.events.len);
         let local = Local {
@@ -106,6 +110,7 @@ pub(super) fn gather(index: &Index, grid: &Grid, piece: &Piece, scratch: &mut Sc
             .all(|chain| add(index, grid, piece, &visit, chain, scratch))
             && ((scratch.walks.len, scratch.events.len) == before || scratch.locals.push(local))
     });
+    scratch.copies += work.copies;
     if !fits {
         return false;
     }
@@ -142,16 +147,7 @@ fn add(
     if start >= end {
         return true;
     }
-    // The first edge that reaches below the top of the piece, and the first point that is not above its bottom.
-    let first = if top >= 0 {
-        // Level edges at its top cross nothing, but reach to the other side of what is filled.
-        let level = points[1..points.len() - 1]
-            .iter()
-            .take_while(|point| line(point) <= start);
-        1 + level.count()
-    } else {
-        points.partition_point(|point| line(point) <= 0)
-    };
+    let first = Walk::first(points, start, line);
     let (mut left, mut right) = (i64::MAX, i64::MIN);
     for (at, point) in points[first - 1..].iter().enumerate() {
         let x = point.0 + visit.offset.0;
@@ -177,15 +173,8 @@ fn add(
         return change(scratch, one as i32, local, 1) && change(scratch, other as i32, local, -1);
     }
     scratch.walks.push(Walk {
-        offset: [visit.offset.0, visit.offset.1],
-        next: chain.first + first as u32 - 1,
-        last: chain.first + chain.count - 1,
-        edge_end: start as i32,
-        start: start as i32,
-        end: end as i32,
-        winding: chain.winding,
         local,
-        ..Walk::zeroed()
+        ..Walk::new(visit, chain, first, (start as i32, end as i32))
     })
 }
 
@@ -222,6 +211,54 @@ fn sort_by_rank(scratch: &mut Scratch<'_>) {
 }
 
 impl Walk {
+    /// The first point below the line `start`, of those of a chain that crosses it: the edge to it is the first that counts.
+    ///
+    /// Level edges at its top cross nothing, but reach to the other side of what is filled.
+    #[inline(always)]
+    fn first(points: &[(i64, i64)], start: i64, line: impl Fn(&(i64, i64)) -> i64) -> usize {
+        if line(&points[0]) >= 0 {
+            let level = points[1..points.len() - 1]
+                .iter()
+                .take_while(|point| line(point) <= start);
+            1 + level.count()
+        } else {
+            points.partition_point(|point| line(point) <= 0)
+        }
+    }
+
+    #[inline(always)]
+    fn new(visit: &Visit<'_>, chain: &Chain, first: usize, (start, end): (i32, i32)) -> Self {
+        Self {
+            offset: [visit.offset.0, visit.offset.1],
+            next: chain.first + first as u32 - 1,
+            last: chain.first + chain.count - 1,
+            edge_end: start,
+            start,
+            end,
+            winding: chain.winding,
+            ..Self::zeroed()
+        }
+    }
+
+    /// A chain from the first of `lines` lines that it crosses on, wherever it lies across; `None` where it crosses none.
+    pub(super) fn of(
+        index: &Index,
+        grid: &Grid,
+        visit: &Visit<'_>,
+        chain: &Chain,
+        lines: i64,
+    ) -> Option<Self> {
+        let points = &index.points[chain.first as usize..][..chain.count as usize];
+        let line = |point: &(i64, i64)| grid.line(rounded(point.1 + visit.offset.1, index.denominator));
+        let start = line(&points[0]).max(0);
+        let end = line(&points[points.len() - 1]).min(lines);
+        if start >= end {
+            return None;
+        }
+        let first = Self::first(points, start, line);
+        Some(Self::new(visit, chain, first, (start as i32, end as i32)))
+    }
+
     /// Writes the crossings of the lines from `line` on, at most `limit` and at least 0, and tells the least and the greatest.
     #[inline(always)]
     pub(super) fn crossings(

@@ -1,9 +1,38 @@
 //! The elements of all copies that may reach into a piece.
 
-use super::grid::Piece;
+use super::grid::{Grid, Piece, rounded};
 use crate::coverage::Index;
-use crate::coverage::index::{Chain, Lattice, Shapes};
-use crate::coverage::lookup::Bounds;
+use crate::coverage::index::{Chain, Lattice, Placed, Shapes};
+use crate::coverage::lookup::{Bounds, Lookup};
+
+/// Rows of an array that are looked at in the time of a copy.
+const ROWS: u64 = 16;
+
+/// How much was looked at, and how much may be.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Work {
+    /// Copies that were visited, whether or not an element was found in them.
+    pub(super) copies: u64,
+    rows: u64,
+    limit: u64,
+}
+
+impl Work {
+    pub(super) const ENDLESS: Self = Self::up_to(u64::MAX);
+
+    /// At most so many copies, a row of an array that crosses no sub-scanline being a part of one.
+    pub(super) const fn up_to(limit: u64) -> Self {
+        Self {
+            copies: 0,
+            rows: 0,
+            limit,
+        }
+    }
+
+    const fn allows(&self) -> bool {
+        self.copies + self.rows / ROWS <= self.limit
+    }
+}
 
 /// An element of a copy.
 #[derive(Clone, Copy)]
@@ -18,9 +47,22 @@ pub(super) struct Visit<'a> {
     band: usize,
     entry: usize,
     bands: (usize, usize),
+    /// The first band of the part that reaches into the piece.
+    from: usize,
 }
 
 impl<'a> Visit<'a> {
+    /// Another element of the same copy; `None` where none of its chains reaches into the rows of the piece.
+    pub(super) fn of(&self, element: u32) -> Option<Self> {
+        find(self.index, self.part, (self.from, self.bands.1), element).map(|(band, entry)| Self {
+            element,
+            band,
+            entry,
+            bands: (band, self.bands.1),
+            ..*self
+        })
+    }
+
     /// The chains of the element that may reach into the rows of the piece, each once, in their order.
     pub(super) fn chains(&self) -> impl Iterator<Item = &'a Chain> + use<'a> {
         let this = *self;
@@ -53,41 +95,249 @@ fn start_of(index: &Index, part: &Shapes, band: usize, element: u32) -> usize {
     first + part.entries[first..end].partition_point(|entry| index.chains[*entry as usize].element < element)
 }
 
-/// Calls `each` for all elements that may reach into the piece, in no order, until it returns `false`; whether it never did.
-pub(super) fn visit<'a>(index: &'a Index, piece: &Piece, mut each: impl FnMut(Visit<'a>) -> bool) -> bool {
-    let unit = 256 * index.denominator;
-    // Far from any point the piece may leave the numbers of the index.
-    let at = |pixel: i64| i128::from(pixel) * i128::from(unit);
-    let clamp = |n: i128| n.clamp(-(1 << 61), 1 << 61) as i64;
-    let margin = i128::from(index.denominator);
-    let window = Bounds {
-        left: clamp(at(piece.x) - margin),
-        top: clamp(at(piece.y) - margin),
-        right: clamp(at(piece.x + piece.width as i64) + margin),
-        bottom: clamp(at(piece.y + piece.height as i64) + margin),
-    };
-    if !index.bounds.meets(&window) {
-        return true;
+/// The first of these bands in which an element has chains, and the entry of the first of them.
+fn find(index: &Index, part: &Shapes, bands: (usize, usize), element: u32) -> Option<(usize, usize)> {
+    (bands.0..bands.1).find_map(|band| {
+        let start = start_of(index, part, band, element);
+        let is_there = start < part.ends[band + 1] as usize
+            && index.chains[part.entries[start] as usize].element == element;
+        is_there.then_some((band, start))
+    })
+}
+
+/// What may reach into a piece, in the units of the index.
+struct Window {
+    bounds: Bounds,
+    corner: (i64, i64),
+}
+
+impl Window {
+    /// `None` where nothing does.
+    fn new(index: &Index, piece: &Piece) -> Option<Self> {
+        let unit = 256 * index.denominator;
+        // Far from any point the piece may leave the numbers of the index.
+        let at = |pixel: i64| i128::from(pixel) * i128::from(unit);
+        let clamp = |n: i128| n.clamp(-(1 << 61), 1 << 61) as i64;
+        let margin = i128::from(index.denominator);
+        let bounds = Bounds {
+            left: clamp(at(piece.x) - margin),
+            top: clamp(at(piece.y) - margin),
+            right: clamp(at(piece.x + piece.width as i64) + margin),
+            bottom: clamp(at(piece.y + piece.height as i64) + margin),
+        };
+        let corner = (clamp(at(piece.x)), clamp(at(piece.y)));
+        index.bounds.meets(&bounds).then_some(Self { bounds, corner })
     }
-    let corner = (clamp(at(piece.x)), clamp(at(piece.y)));
-    let bands = index.lookup.bands.of(window.top, window.bottom);
-    let first = bands.start as u32;
-    for band in bands {
-        for item in index.lookup.in_band(band, window.left, window.right) {
-            // A placement of an earlier band came with that band.
-            if band as u32 != item.entry.max(first) {
+
+    /// Whether what lies between these heights crosses a sub-scanline once it is moved.
+    fn crosses(&self, index: &Index, grid: &Grid, own: &Bounds, down: i64) -> bool {
+        let line = |y: i64| grid.line(rounded(y + down - self.corner.1, index.denominator));
+        line(own.top) < line(own.bottom)
+    }
+
+    /// As the part sees it that is moved by `offset`.
+    fn seen_from(&self, offset: (i64, i64)) -> Bounds {
+        Bounds {
+            left: self.bounds.left - offset.0,
+            top: self.bounds.top - offset.1,
+            right: self.bounds.right - offset.0,
+            bottom: self.bounds.bottom - offset.1,
+        }
+    }
+}
+
+/// In which order copies and elements are visited.
+enum Order<'a> {
+    Any,
+    /// From the topmost down; the lists hold numbers of placements and of elements.
+    Down(&'a mut [u32], &'a mut [u32]),
+}
+
+/// Calls `each` for all elements that may reach into the piece, in no order, until it returns `false` or there is too much work; whether
+/// neither happened.
+pub(super) fn visit<'a>(
+    index: &'a Index,
+    grid: &Grid,
+    piece: &Piece,
+    work: &mut Work,
+    each: impl FnMut(Visit<'a>) -> bool,
+) -> bool {
+    visit_in(index, grid, piece, work, Order::Any, each)
+}
+
+/// As [`visit`], from the topmost element of all copies down. What `numbers` has room for is sorted at once.
+pub(super) fn visit_down<'a>(
+    index: &'a Index,
+    grid: &Grid,
+    piece: &Piece,
+    work: &mut Work,
+    numbers: &mut [u32],
+    each: impl FnMut(Visit<'a>) -> bool,
+) -> bool {
+    let (placements, elements) = numbers.split_at_mut(numbers.len() / 2);
+    visit_in(index, grid, piece, work, Order::Down(placements, elements), each)
+}
+
+fn visit_in<'a>(
+    index: &'a Index,
+    grid: &Grid,
+    piece: &Piece,
+    work: &mut Work,
+    order: Order<'_>,
+    mut each: impl FnMut(Visit<'a>) -> bool,
+) -> bool {
+    let Some(window) = Window::new(index, piece) else {
+        return true;
+    };
+    let bounds = &window.bounds;
+    let bands = index.lookup.bands.of(bounds.top, bounds.bottom);
+    match order {
+        Order::Any => {
+            let first = bands.start as u32;
+            for band in bands {
+                for item in index.lookup.in_band(band, bounds.left, bounds.right) {
+                    // A placement of an earlier band came with that band.
+                    if band as u32 != item.entry.max(first) {
+                        continue;
+                    }
+                    if !copies::<false>(index, grid, &window, item.id, work, &mut [], &mut each) {
+                        return false;
+                    }
+                }
+            }
+            true
+        }
+        Order::Down(placements, numbers) => {
+            let all = 0..index.placed.len() as u32;
+            let meets = |id: u32| index.placed[id as usize].bounds.meets(bounds);
+            descending(
+                &index.lookup,
+                (bands.start, bands.end),
+                bounds,
+                all,
+                placements,
+                meets,
+                |id| copies::<true>(index, grid, &window, id, work, numbers, &mut each),
+            )
+        }
+    }
+}
+
+/// Calls `each` for all items of a lookup that meet the window, from the greatest number down.
+///
+/// As many as `numbers` has room for are sorted at once. Where that would be done more often than there are items, all numbers are
+/// looked at in turn.
+fn descending(
+    lookup: &Lookup,
+    bands: (usize, usize),
+    window: &Bounds,
+    all: std::ops::Range<u32>,
+    numbers: &mut [u32],
+    meets: impl Fn(u32) -> bool,
+    mut each: impl FnMut(u32) -> bool,
+) -> bool {
+    let mut below = all.end;
+    loop {
+        // Those from `floor` on are the greatest met so far.
+        let (mut len, mut met, mut floor) = (0, 0_u64, all.start);
+        for band in bands.0..bands.1 {
+            for item in lookup.in_band(band, window.left, window.right) {
+                if item.id >= below || item.id < floor || !meets(item.id) {
+                    continue;
+                }
+                met += 1;
+                if len == numbers.len() {
+                    // What lies in several bands is in the list several times.
+                    numbers.sort_unstable_by(|a, b| b.cmp(a));
+                    len = 1;
+                    for at in 1..numbers.len() {
+                        if numbers[at] != numbers[len - 1] {
+                            numbers[len] = numbers[at];
+                            len += 1;
+                        }
+                    }
+                    if len > numbers.len() / 2 {
+                        len = numbers.len() / 2;
+                        floor = numbers[len - 1];
+                    }
+                    if item.id < floor {
+                        continue;
+                    }
+                }
+                numbers[len] = item.id;
+                len += 1;
+            }
+        }
+        let many = met / (numbers.len() as u64 / 2) * met > u64::from(below - all.start);
+        if floor > all.start && many {
+            return (all.start..below).rev().filter(|id| meets(*id)).all(each);
+        }
+        let found = &mut numbers[..len];
+        found.sort_unstable_by(|a, b| b.cmp(a));
+        let mut before = None;
+        for id in found.iter().copied().take_while(|id| *id >= floor) {
+            if before != Some(id) && !each(id) {
+                return false;
+            }
+            before = Some(id);
+        }
+        let Some(last) = before.filter(|_| floor > all.start) else {
+            return true;
+        };
+        below = last;
+    }
+}
+
+/// Visits all copies of a placement that meet the window: from the topmost down, or in any order.
+#[allow(clippy::too_many_arguments)]
+#[inline]
+fn copies<'a, const DOWN: bool>(
+    index: &'a Index,
+    grid: &Grid,
+    window: &Window,
+    number: u32,
+    work: &mut Work,
+    numbers: &mut [u32],
+    each: &mut impl FnMut(Visit<'a>) -> bool,
+) -> bool {
+    let Placed { lattice, part, .. } = &index.placed[number as usize];
+    let part = &index.parts[*part as usize];
+    let (rows, mut columns) = Steps::new(lattice, &part.bounds, &window.bounds);
+    let level = lattice.u.1 == 0;
+    for j in in_order::<DOWN>(rows) {
+        let down = lattice.origin.1 + j * lattice.v.1;
+        if level && !window.crosses(index, grid, &part.bounds, down) {
+            work.rows += 1;
+            if !work.allows() {
+                return false;
+            }
+            continue;
+        }
+        for i in in_order::<DOWN>(columns.of(j)) {
+            let offset = (
+                lattice.origin.0 + i * lattice.u.0 + j * lattice.v.0,
+                down + i * lattice.u.1,
+            );
+            if !level && !window.crosses(index, grid, &part.bounds, offset.1) {
+                work.rows += 1;
+                if !work.allows() {
+                    return false;
+                }
                 continue;
             }
-            let placed = &index.placed[item.id as usize];
-            let part = &index.parts[placed.part as usize];
-            let done = copies(&placed.lattice, &part.bounds, &window, |copy, offset| {
-                elements(index, part, &window, offset, corner, |mut visit| {
-                    visit.placement = item.id;
-                    visit.copy = copy;
-                    each(visit)
-                })
-            });
-            if !done {
+            work.copies += 1;
+            let copy = j as u64 * u64::from(lattice.columns) + i as u64;
+            let of = |mut visit: Visit<'a>| {
+                visit.placement = number;
+                visit.copy = copy;
+                each(visit)
+            };
+            let done = if DOWN {
+                elements_down(index, part, window, offset, numbers, of)
+            } else {
+                elements(index, part, window, offset, of)
+            };
+            if !done || !work.allows() {
                 return false;
             }
         }
@@ -95,46 +345,55 @@ pub(super) fn visit<'a>(index: &'a Index, piece: &Piece, mut each: impl FnMut(Vi
     true
 }
 
-/// Calls `each` for all copies of a box that meet the window.
-fn copies(
-    lattice: &Lattice,
-    own: &Bounds,
-    window: &Bounds,
-    mut each: impl FnMut(u64, (i64, i64)) -> bool,
-) -> bool {
-    // How far copy (0, 0) may be moved and still meet the window.
-    let across = (
-        window.left - own.right - lattice.origin.0,
-        window.right - own.left - lattice.origin.0,
-    );
-    let down = (
-        window.top - own.bottom - lattice.origin.1,
-        window.bottom - own.top - lattice.origin.1,
-    );
-    let (u, v) = (lattice.u, lattice.v);
-    let mut rows = (0, i64::from(lattice.rows) - 1);
-    if u.0 == 0 {
-        rows = steps(v.0, 0, across, rows);
-    }
-    if u.1 == 0 {
-        rows = steps(v.1, 0, down, rows);
-    }
-    for j in rows.0..=rows.1 {
-        let columns = (0, i64::from(lattice.columns) - 1);
-        let columns = steps(u.0, j * v.0, across, columns);
-        let columns = steps(u.1, j * v.1, down, columns);
-        for i in columns.0..=columns.1 {
-            let offset = (
-                lattice.origin.0 + i * u.0 + j * v.0,
-                lattice.origin.1 + i * u.1 + j * v.1,
-            );
-            let copy = j as u64 * u64::from(lattice.columns) + i as u64;
-            if !each(copy, offset) {
-                return false;
-            }
+/// The numbers from the first to the last, or from the last to the first.
+fn in_order<const DOWN: bool>((first, last): (i64, i64)) -> impl Iterator<Item = i64> {
+    let count = (last - first + 1).max(0);
+    (0..count).map(move |n| if DOWN { last - n } else { first + n })
+}
+
+/// The copies of an array whose boxes meet a window.
+struct Steps<'a> {
+    lattice: &'a Lattice,
+    /// How far copy (0, 0) may be moved and still meet the window.
+    across: (i64, i64),
+    down: (i64, i64),
+}
+
+impl<'a> Steps<'a> {
+    /// The rows to look at, first and last, and what tells the columns of each.
+    fn new(lattice: &'a Lattice, own: &Bounds, window: &Bounds) -> ((i64, i64), Self) {
+        let across = (
+            window.left - own.right - lattice.origin.0,
+            window.right - own.left - lattice.origin.0,
+        );
+        let down = (
+            window.top - own.bottom - lattice.origin.1,
+            window.bottom - own.top - lattice.origin.1,
+        );
+        let (u, v) = (lattice.u, lattice.v);
+        let mut rows = (0, i64::from(lattice.rows) - 1);
+        if u.0 == 0 {
+            rows = steps(v.0, 0, across, rows);
         }
+        if u.1 == 0 {
+            rows = steps(v.1, 0, down, rows);
+        }
+        (
+            rows,
+            Self {
+                lattice,
+                across,
+                down,
+            },
+        )
     }
-    true
+
+    fn of(&mut self, j: i64) -> (i64, i64) {
+        let (u, v) = (self.lattice.u, self.lattice.v);
+        let columns = (0, i64::from(self.lattice.columns) - 1);
+        let columns = steps(u.0, j * v.0, self.across, columns);
+        steps(u.1, j * v.1, self.down, columns)
+    }
 }
 
 /// The i of `range` for which i·`step` + `start` lies within `within`.
@@ -149,20 +408,15 @@ fn steps(step: i64, start: i64, within: (i64, i64), range: (i64, i64)) -> (i64, 
     (range.0.max(from), range.1.min(to))
 }
 
+#[inline]
 fn elements<'a>(
     index: &'a Index,
     part: &'a Shapes,
-    window: &Bounds,
+    window: &Window,
     offset: (i64, i64),
-    corner: (i64, i64),
     mut each: impl FnMut(Visit<'a>) -> bool,
 ) -> bool {
-    let own = Bounds {
-        left: window.left - offset.0,
-        top: window.top - offset.1,
-        right: window.right - offset.0,
-        bottom: window.bottom - offset.1,
-    };
+    let own = window.seen_from(offset);
     let bands = part.lookup.bands.of(own.top, own.bottom);
     for band in bands.clone() {
         for item in part.lookup.in_band(band, own.left, own.right) {
@@ -170,26 +424,58 @@ fn elements<'a>(
             if element.bounds.top > own.bottom || element.bounds.bottom < own.top {
                 continue;
             }
-            let seen = (bands.start..band).any(|before| {
-                let start = start_of(index, part, before, item.id);
-                start < part.ends[before + 1] as usize
-                    && index.chains[part.entries[start] as usize].element == item.id
-            });
+            let is_first = band == bands.start;
+            if !is_first && find(index, part, (bands.start, band), item.id).is_some() {
+                continue;
+            }
             let visit = Visit {
                 placement: 0,
                 copy: 0,
                 element: item.id,
-                offset: (offset.0 - corner.0, offset.1 - corner.1),
+                offset: (offset.0 - window.corner.0, offset.1 - window.corner.1),
                 part,
                 index,
                 band,
                 entry: item.entry as usize,
                 bands: (band, bands.end),
+                from: bands.start,
             };
-            if !seen && !each(visit) {
+            if !each(visit) {
                 return false;
             }
         }
     }
     true
+}
+
+fn elements_down<'a>(
+    index: &'a Index,
+    part: &'a Shapes,
+    window: &Window,
+    offset: (i64, i64),
+    numbers: &mut [u32],
+    mut each: impl FnMut(Visit<'a>) -> bool,
+) -> bool {
+    let own = window.seen_from(offset);
+    let bands = part.lookup.bands.of(own.top, own.bottom);
+    let bands = (bands.start, bands.end);
+    let meets = |id: u32| index.elements[id as usize].bounds.meets(&own);
+    let all = part.elements.0..part.elements.1;
+    descending(&part.lookup, bands, &own, all, numbers, meets, |element| {
+        let Some((band, entry)) = find(index, part, bands, element) else {
+            return true;
+        };
+        each(Visit {
+            placement: 0,
+            copy: 0,
+            element,
+            offset: (offset.0 - window.corner.0, offset.1 - window.corner.1),
+            part,
+            index,
+            band,
+            entry,
+            bands: (band, bands.1),
+            from: bands.0,
+        })
+    })
 }

@@ -4,7 +4,7 @@ use relief_raster::{Rect, Sample};
 
 use super::gather::scaled;
 use super::grid::{Grid, Piece, rounded};
-use super::visit::{Visit, visit};
+use super::visit::{Visit, Work, visit};
 use crate::coverage::{Index, Rule, Sampling};
 
 /// Chains and points that are looked at for one answer; what would take more is any of the values.
@@ -46,7 +46,8 @@ fn uniform(index: &Index, grid: &Grid, rect: Rect) -> Option<u16> {
         height: usize::try_from(rect.height()).ok()?,
     };
     let (mut covered, mut looks) = (Vec::new(), (0, 0));
-    let told = visit(index, &piece, |visit| {
+    let mut work = Work::up_to(MAX_CHAINS as u64);
+    let told = visit(index, grid, &piece, &mut work, |visit| {
         let all = covers(index, grid, &piece, &visit, &mut looks);
         // What clips an element that covers nothing decides nothing.
         if looks.0 > MAX_CHAINS || looks.1 > MAX_POINTS || (all.is_none() && !index.clipped) {

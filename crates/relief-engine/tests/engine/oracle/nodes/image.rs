@@ -39,11 +39,11 @@ impl Node for Image {
     }
 }
 
-/// A sample of a picture of other sides, by cubics; beyond its edge the last sample goes on.
-fn resampled(at: &At<'_, '_>, number: usize, sides: (i64, i64)) -> u16 {
+/// The sample at a place of a picture of other sides, by cubics; beyond its edge the last sample goes on.
+fn resampled(at: &At<'_, '_>, number: usize, sides: (i64, i64), place: (i64, i64)) -> u16 {
     let picture = at.picture(number);
     let (width, height) = (picture.width as i64, picture.height as i64);
-    if at.x >= sides.0 || at.y >= sides.1 {
+    if !(0..sides.0).contains(&place.0) || !(0..sides.1).contains(&place.1) {
         return 0;
     }
     let own = |x: i64, y: i64| {
@@ -51,11 +51,11 @@ fn resampled(at: &At<'_, '_>, number: usize, sides: (i64, i64)) -> u16 {
         picture.samples[(y * width + x) as usize]
     };
     if (width, height) == sides {
-        return own(at.x, at.y);
+        return own(place.0, place.1);
     }
-    let across = taps("cubic", at.x, width, sides.0);
+    let across = taps("cubic", place.0, width, sides.0);
     let mut sum = 0_i128;
-    for (y, weight) in taps("cubic", at.y, height, sides.1) {
+    for (y, weight) in taps("cubic", place.1, height, sides.1) {
         for (x, factor) in &across {
             sum += i128::from(weight * factor) * i128::from(own(*x, y));
         }
@@ -94,11 +94,62 @@ impl Node for Stretched {
 
     fn sample(&self, at: &mut At<'_, '_>) -> u16 {
         let size = at.size();
-        resampled(at, self.0, size)
+        resampled(at, self.0, size, (at.x, at.y))
     }
 
     fn leaves(_: u16) -> Option<Weighted<Self>> {
         Some((1, (0..PICTURES).prop_map(Self).boxed()))
+    }
+}
+
+/// A picture of which all shows in its node, or that leaves nothing of it empty.
+#[derive(Clone, Debug)]
+pub(crate) struct Framed {
+    pub(crate) number: usize,
+    pub(crate) cover: bool,
+}
+
+impl Node for Framed {
+    const NAME: &'static str = "image";
+
+    const OWN_SIZE: bool = true;
+
+    fn properties(&self, _: &Model, _: Option<(u64, u64)>) -> String {
+        let fit = if self.cover { "cover" } else { "contain" };
+        format!(" \"p{}\" fit=\"{fit}\"", self.number)
+    }
+
+    fn natural_size(&self, model: &Model) -> NaturalSize {
+        Image(self.number).natural_size(model)
+    }
+
+    fn other_side(&self, model: &Model, axis: usize, given: u64) -> Option<u64> {
+        Stretched(self.number).other_side(model, axis, given)
+    }
+
+    fn sample(&self, at: &mut At<'_, '_>) -> u16 {
+        let node = at.size();
+        let picture = at.picture(self.number);
+        let (w, h) = (picture.width, picture.height);
+        let (columns, rows) = (node.0 as u64, node.1 as u64);
+        let as_wide = (node.0, side(columns * h, w) as i64);
+        let as_high = (side(rows * w, h) as i64, node.1);
+        let is_wide = w * rows >= columns * h;
+        let sides = if as_wide == node || as_high == node {
+            node
+        } else if is_wide == self.cover {
+            as_high
+        } else {
+            as_wide
+        };
+        let left = (node.0 - sides.0).div_euclid(2);
+        let top = (node.1 - sides.1).div_euclid(2);
+        resampled(at, self.number, sides, (at.x - left, at.y - top))
+    }
+
+    fn leaves(_: u16) -> Option<Weighted<Self>> {
+        let framed = (0..PICTURES, any::<bool>()).prop_map(|(number, cover)| Self { number, cover });
+        Some((2, framed.boxed()))
     }
 }
 
@@ -135,7 +186,7 @@ impl Node for Pitched {
     fn sample(&self, at: &mut At<'_, '_>) -> u16 {
         let picture = at.picture(self.0);
         let (width, height) = self.sides((picture.width, picture.height));
-        resampled(at, self.0, (width as i64, height as i64))
+        resampled(at, self.0, (width as i64, height as i64), (at.x, at.y))
     }
 
     fn leaves(_: u16) -> Option<Weighted<Self>> {

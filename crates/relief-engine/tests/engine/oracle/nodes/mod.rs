@@ -228,6 +228,7 @@ kinds! {
     fractional::FractionalRepeat,
     gauss::Gauss,
     gradient::Gradient,
+    image::Framed,
     image::Image,
     image::Pitched,
     image::Stretched,
