@@ -396,7 +396,10 @@ fn hostile_files_are_refused_within_the_limits() {
     for statement in ["$3=1", "0 nothing", "0"] {
         let told = still(statement);
         assert!(told.contains("macros come to more than 4096 points"), "{told}");
-        assert!(told.starts_with("line ") && told.contains("fewer apertures"), "{told}");
+        assert!(
+            told.starts_with("line ") && told.contains("fewer apertures"),
+            "{told}"
+        );
     }
     // Pairs of dark and clear parts, none of which meet, are looked at where they lie above each other.
     let parts = |step: usize| {
