@@ -97,6 +97,17 @@ fn every_list_of_points_is_that_of_klayout() {
 }
 
 #[test]
+fn corners_of_paths_are_cut_off_where_klayout_cuts_them() {
+    check_drawn(
+        &read(&file("corners"), "*"),
+        "oasis/corners",
+        (1, 1_000_000_000),
+        1,
+        0.02,
+    );
+}
+
+#[test]
 fn every_repetition_lies_where_klayout_has_it() {
     check_drawn(
         &read(&file("repetitions"), "*"),
