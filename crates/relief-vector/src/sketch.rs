@@ -42,6 +42,10 @@ impl Sketch {
         }
     }
 
+    pub(crate) const fn memory(&self) -> &Memory {
+        &self.memory
+    }
+
     /// Adds the inside of a path as an element above all before it; `value` is of 65 535. Open subpaths are closed.
     ///
     /// # Errors

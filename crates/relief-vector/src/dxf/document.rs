@@ -17,8 +17,10 @@ pub struct Document {
     /// Names of layers, in capitals, by their numbers.
     pub(super) layers: Vec<String>,
     layer_numbers: HashMap<String, u32>,
-    /// Layers that are frozen or off.
-    pub(super) hidden: HashSet<u32>,
+    /// Layers of which nothing is there, nor what is inserted on them.
+    pub(super) frozen: HashSet<u32>,
+    /// Layers whose own entities are not drawn; what is inserted on them shows where it lies on other layers.
+    pub(super) off: HashSet<u32>,
     /// All blocks, the drawing itself last.
     pub(super) blocks: Vec<Block>,
     /// Numbers of blocks by their names in capitals.
@@ -113,8 +115,50 @@ struct Open {
     slanted: bool,
     paper: bool,
     corners: Range<usize>,
-    /// Widths that differ from each other.
-    widths: Option<(f64, f64)>,
+    widths: Widths,
+}
+
+/// Widths of the sides of a polyline, each at its begin and at its end.
+#[derive(Default)]
+struct Widths {
+    /// The least and the greatest that are written, but for those of the last side.
+    written: Option<(f64, f64)>,
+    /// Whether one is not, at the begin of a side and at its end.
+    missing: [bool; 2],
+    /// Those of the last side, which is none where the polyline is open.
+    last: Option<[Option<f64>; 2]>,
+}
+
+impl Widths {
+    fn corner(&mut self, own: [Option<f64>; 2]) {
+        self.side();
+        self.last = Some(own);
+    }
+
+    fn side(&mut self) {
+        for (width, missing) in self.last.take().into_iter().flatten().zip(&mut self.missing) {
+            match width {
+                Some(width) => widen(&mut self.written, width),
+                None => *missing = true,
+            }
+        }
+    }
+
+    /// The least and the greatest width, where sides that have none of their own have these.
+    fn range(&mut self, closed: bool, given: [f64; 2]) -> (f64, f64) {
+        if closed {
+            self.side();
+        }
+        let mut range = self.written;
+        for (width, _) in given
+            .into_iter()
+            .zip(self.missing)
+            .filter(|(_, missing)| *missing)
+        {
+            widen(&mut range, width);
+        }
+        range.unwrap_or_default()
+    }
 }
 
 impl Open {
@@ -168,7 +212,8 @@ impl Document {
             unit: None,
             layers: vec!["0".to_owned()],
             layer_numbers: HashMap::from([("0".to_owned(), INHERITED)]),
-            hidden: HashSet::new(),
+            frozen: HashSet::new(),
+            off: HashSet::new(),
             blocks: Vec::new(),
             names: HashMap::new(),
             corners: Vec::new(),
@@ -228,6 +273,11 @@ impl Document {
         self.layers.iter().map(String::as_str)
     }
 
+    /// Whether a layer is frozen or off.
+    pub(super) fn is_hidden(&self, layer: u32) -> bool {
+        self.frozen.contains(&layer) || self.off.contains(&layer)
+    }
+
     fn layer(&mut self, name: &str) -> Result<u32, Error> {
         let name = name.to_uppercase();
         if let Some(number) = self.layer_numbers.get(&name) {
@@ -264,8 +314,11 @@ impl Document {
                 0 => {
                     if let Some((name, flags, colour)) = open.take() {
                         let number = self.layer(&name)?;
-                        if flags & 1 != 0 || colour < 0 {
-                            self.hidden.insert(number);
+                        if flags & 1 != 0 {
+                            self.frozen.insert(number);
+                        }
+                        if colour < 0 {
+                            self.off.insert(number);
                         }
                     }
                     if groups.is("ENDSEC") {
@@ -359,9 +412,8 @@ impl Document {
                     if open.flags() & (16 | 128) == 0 {
                         self.corner((open.number(10), open.number(20), open.number(42)))?;
                         whole.corners.end = self.corners.len();
+                        whole.widths.corner([40, 41].map(|code| open.optional(code)));
                     }
-                    let (own, end) = (open.number(40), open.number(41));
-                    widen(&mut whole.widths, own, end);
                 }
                 ("SEQEND", whole) => {
                     if let Some(whole) = whole.take() {
@@ -394,7 +446,7 @@ impl Document {
             slanted: false,
             paper: false,
             corners: start..start,
-            widths: None,
+            widths: Widths::default(),
         };
         let of_corners = open.kind == "LWPOLYLINE";
         loop {
@@ -408,6 +460,7 @@ impl Document {
                     let x = groups.number()?;
                     self.corner((x, 0.0, 0.0))?;
                     open.corners.end = self.corners.len();
+                    open.widths.corner([None; 2]);
                 }
                 code @ (20 | 40..=42) if of_corners => {
                     let number = groups.number()?;
@@ -418,7 +471,11 @@ impl Document {
                         match code {
                             20 => corner.1 = number,
                             42 => corner.2 = number,
-                            _ => widen(&mut open.widths, number, number),
+                            _ => {
+                                if let Some(last) = &mut open.widths.last {
+                                    last[usize::from(code == 41)] = Some(number);
+                                }
+                            }
                         }
                     }
                 }
@@ -435,9 +492,13 @@ impl Document {
         Ok(open)
     }
 
-    fn finish(&mut self, open: Open, block: &mut Block) -> Result<(), Error> {
+    fn finish(&mut self, mut open: Open, block: &mut Block) -> Result<(), Error> {
         // What lies on paper is a picture of the drawing.
         if open.paper {
+            return Ok(());
+        }
+        // What is hidden one by one, as states of dynamic blocks and attributes of their own are.
+        if open.number(60) == 1.0 || (open.kind == "ATTRIB" && open.flags() & 1 != 0) {
             return Ok(());
         }
         let closed = open.flags() & 1 != 0;
@@ -457,23 +518,27 @@ impl Document {
                 }
             }
             "LWPOLYLINE" | "POLYLINE" => {
-                let given = match open.kind.as_str() {
-                    "POLYLINE" => open.optional(40).or(open.optional(41)),
-                    _ => open.optional(43),
+                let is_old = open.kind == "POLYLINE";
+                // A width of the whole counts for all sides; those of an old polyline are for sides that have none.
+                let constant = open.optional(43).filter(|width| !is_old && *width != 0.0);
+                let given = if is_old {
+                    [open.number(40), open.number(41)]
+                } else {
+                    [0.0; 2]
                 };
-                match (given, open.widths) {
-                    _ if open.kind == "POLYLINE" && open.flags() & (16 | 64) != 0 => Shape::Other("a mesh"),
-                    (_, Some((least, greatest))) if least != greatest => {
-                        Shape::Other("a polyline of more than one width")
-                    }
-                    (given, widths) => {
-                        let own = widths.map_or(0.0, |(width, _)| width);
-                        let width = if own > 0.0 { own } else { given.unwrap_or(0.0) };
-                        Shape::Polyline {
-                            corners: open.corners.clone(),
-                            closed,
-                            width: (width > 0.0).then_some(width),
-                        }
+                let (least, greatest) = match constant {
+                    Some(width) => (width, width),
+                    None => open.widths.range(closed, given),
+                };
+                if is_old && open.flags() & (16 | 64) != 0 {
+                    Shape::Other("a mesh")
+                } else if least != greatest {
+                    Shape::Other("a polyline of more than one width")
+                } else {
+                    Shape::Polyline {
+                        corners: open.corners.clone(),
+                        closed,
+                        width: (least > 0.0).then_some(least),
                     }
                 }
             }
@@ -552,8 +617,7 @@ fn unfinished<R: Read>(groups: &Groups<R>, polyline: &Open) -> Error {
     groups.fault(format!("the POLYLINE of line {} has no SEQEND", polyline.line))
 }
 
-/// Notes a width at the begin and at the end of a side.
-fn widen(widths: &mut Option<(f64, f64)>, from: f64, to: f64) {
-    let (least, greatest) = widths.unwrap_or((from, from));
-    *widths = Some((least.min(from).min(to), greatest.max(from).max(to)));
+fn widen(range: &mut Option<(f64, f64)>, width: f64) {
+    let (least, greatest) = range.unwrap_or((width, width));
+    *range = Some((least.min(width), greatest.max(width)));
 }

@@ -106,7 +106,7 @@ impl Document {
                 let layer = &self.layers[number as usize];
                 names.iter().any(|name| name.to_uppercase() == *layer)
             }
-            None => !self.hidden.contains(&number),
+            None => !self.is_hidden(number),
         };
         let mut drawer = Drawer {
             document: self,
@@ -195,7 +195,7 @@ impl Drawer<'_> {
     /// Whether an entity is not drawn although its layer is neither frozen nor off.
     fn is_left_out(&self, entity: &Entity, inherited: u32) -> bool {
         let layer = Self::layer(entity, inherited);
-        !self.wanted[layer as usize] && !self.document.hidden.contains(&layer)
+        !self.wanted[layer as usize] && !self.document.is_hidden(layer)
     }
 
     /// The box of what all layers that are neither frozen nor off, or are chosen, draw of a block.
@@ -219,10 +219,7 @@ impl Drawer<'_> {
     /// The number of the cell that draws a block with a matrix.
     fn block(&mut self, number: u32, linear: Linear, inherited: u32, depth: u32) -> Result<u32, Error> {
         let document = self.document;
-        let inherits = (
-            self.wanted[inherited as usize],
-            document.hidden.contains(&inherited),
-        );
+        let inherits = (self.wanted[inherited as usize], document.is_hidden(inherited));
         let key = (number, linear.map(f64::to_bits), inherits);
         if let Some(known) = self.known.get(&key) {
             return Ok(*known);
@@ -253,7 +250,7 @@ impl Drawer<'_> {
             let (line, layer) = (entity.line, Self::layer(entity, inherited));
             if let Shape::Insert(insert) = &entity.shape {
                 // What is frozen is not there, whatever lies in it.
-                if self.options.layers.is_none() && document.hidden.contains(&layer) {
+                if self.options.layers.is_none() && document.frozen.contains(&layer) {
                     continue;
                 }
                 let placement = self.insert(insert, entity, block.base, linear, layer, depth)?;

@@ -3,14 +3,15 @@
 use std::collections::HashMap;
 use std::f64::consts::PI;
 
-use kurbo::{Affine, BezPath, Shape as _};
+use kurbo::{Affine, BezPath, Rect, Shape as _};
 
 use super::words::shown;
 use crate::Rule;
 use crate::assembly::{apply, turn};
-use crate::limits::{Limits, Refused};
+use crate::limits::{Limits, Memory, Refused};
 use crate::shapes::{self, arc_tolerance, ellipse_within, polygon, rounded_rectangle};
 use crate::sketch::Sketch;
+use crate::stroke::PART;
 
 /// Lengths are in units of the file.
 #[derive(Clone, Debug, PartialEq)]
@@ -81,6 +82,35 @@ pub(super) enum Form {
 pub(super) struct Macro {
     pub(super) statements: Vec<String>,
 }
+
+/// What counts the pairs of dark and clear parts of macros that are looked at, as points.
+#[derive(Debug)]
+pub(super) struct Pairs {
+    left: u64,
+    limit: u64,
+}
+
+impl Pairs {
+    pub(super) const fn new(limits: &Limits) -> Self {
+        Self {
+            left: limits.points,
+            limit: limits.points,
+        }
+    }
+
+    fn count(&mut self, pairs: usize) -> Result<(), Refused> {
+        let left = self.left.checked_sub(pairs as u64);
+        self.left = left.ok_or(Refused::Points(self.limit))?;
+        Ok(())
+    }
+}
+
+/// As many points count for a statement of a macro, beside one for each of its bytes.
+const STATEMENT: u64 = 16;
+/// The bytes that a point of a macro takes, with what holds it.
+const POINT: u64 = 64;
+/// What a variable takes in a map that grows.
+const VARIABLE: u64 = 2 * (size_of::<(u32, f64)>() as u64 + 1);
 
 /// Rings of a moiré.
 const MAX_RINGS: u32 = 1_024;
@@ -158,7 +188,13 @@ impl Aperture {
     }
 
     /// Adds it to a sketch, around its origin.
-    pub(super) fn sketch(&self, sketch: &mut Sketch, transform: Affine, value: u16) -> Result<(), Refused> {
+    pub(super) fn sketch(
+        &self,
+        sketch: &mut Sketch,
+        transform: Affine,
+        value: u16,
+        pairs: &mut Pairs,
+    ) -> Result<(), Refused> {
         let tolerance = arc_tolerance(transform);
         let middle = (0.0, 0.0);
         // The outline, and the diameter of a disc that it is sure to hold.
@@ -180,7 +216,9 @@ impl Aperture {
                 polygon(&regular(middle, *diameter, *corners, *angle)),
                 diameter * libm::cos(PI / f64::from(*corners)),
             ),
-            Self::Macro(primitives) => return macros(primitives, sketch, transform, value, tolerance),
+            Self::Macro(primitives) => {
+                return macros(primitives, sketch, (transform, tolerance), value, pairs);
+            }
             Self::Block(_) => return Ok(()),
         };
         let (hole, across) = match self.hole() {
@@ -247,20 +285,47 @@ impl Form {
     }
 }
 
+/// A part that takes away.
+struct Clear {
+    number: usize,
+    path: BezPath,
+    bounds: Rect,
+    /// The greatest right side of this part and of all that begin farther left.
+    reach: f64,
+}
+
 /// Adds what a macro draws. A part that is clear takes away from those before it.
 fn macros(
     primitives: &[Primitive],
     sketch: &mut Sketch,
-    transform: Affine,
+    (transform, tolerance): (Affine, f64),
     value: u16,
-    tolerance: f64,
+    pairs: &mut Pairs,
 ) -> Result<(), Refused> {
-    let clear: Vec<(usize, BezPath)> = primitives
-        .iter()
-        .enumerate()
-        .filter(|(_, primitive)| primitive.clear)
-        .map(|(number, primitive)| (number, primitive.form.paths(tolerance).0))
-        .collect();
+    let memory = sketch.memory().clone();
+    let mut taken = 0;
+    let mut all: Vec<Clear> = Vec::new();
+    for (number, primitive) in primitives.iter().enumerate().filter(|(_, part)| part.clear) {
+        let (path, ..) = primitive.form.paths(tolerance);
+        let bytes = path.elements().len() as u64 * PART;
+        memory.take(bytes)?;
+        taken += bytes;
+        let bounds = path.bounding_box();
+        let reach = bounds.x1;
+        let clear = Clear {
+            number,
+            path,
+            bounds,
+            reach,
+        };
+        memory.push(&mut all, clear)?;
+    }
+    all.sort_by(|a, b| a.bounds.x0.total_cmp(&b.bounds.x0));
+    for at in 1..all.len() {
+        all[at].reach = all[at].reach.max(all[at - 1].reach);
+    }
+    // Those that a dark part meets, in the order of the file.
+    let mut met: Vec<usize> = Vec::new();
     for (number, primitive) in primitives.iter().enumerate().filter(|(_, part)| !part.clear) {
         let (path, rule, cross) = primitive.form.paths(tolerance);
         sketch.fill(&path, transform, value, rule)?;
@@ -268,13 +333,24 @@ fn macros(
         if let Some(cross) = cross {
             sketch.clip(&complement(&cross, &path), transform, Rule::EvenOdd)?;
         }
-        let after = clear.partition_point(|(other, _)| *other < number);
-        for (_, hole) in &clear[after..] {
-            if own.overlaps(hole.bounding_box()) {
-                sketch.clip(&complement(hole, &path), transform, Rule::EvenOdd)?;
+        let begin = all.partition_point(|clear| clear.reach < own.x0);
+        let end = all.partition_point(|clear| clear.bounds.x0 <= own.x1);
+        let near = begin..end.max(begin);
+        pairs.count(near.len())?;
+        met.clear();
+        for at in near {
+            let clear = &all[at];
+            if clear.number > number && own.overlaps(clear.bounds) {
+                memory.push(&mut met, at)?;
             }
         }
+        met.sort_unstable_by_key(|at| all[*at].number);
+        for at in &met {
+            sketch.clip(&complement(&all[*at].path, &path), transform, Rule::EvenOdd)?;
+        }
     }
+    let lists = all.capacity() * size_of::<Clear>() + met.capacity() * size_of::<usize>();
+    memory.give(taken + lists as u64);
     Ok(())
 }
 
@@ -329,16 +405,29 @@ fn corners(number: f64) -> Result<u32, String> {
 }
 
 impl Macro {
-    /// What it draws with these values of `$1`, `$2`, …; `spent` counts points.
+    /// What it draws with these values of `$1`, `$2`, …; `spent` counts points and statements.
     pub(super) fn primitives(
         &self,
         values: &[f64],
         limits: &Limits,
+        memory: &Memory,
         spent: &mut u64,
     ) -> Result<Vec<Primitive>, String> {
+        let told = |refused: Refused| refused.to_string();
+        let most = values.len().saturating_add(self.statements.len()) as u64;
+        memory.room(most * VARIABLE).map_err(told)?;
         let mut variables: HashMap<u32, f64> = (1..).zip(values.iter().copied()).collect();
         let mut primitives = Vec::new();
         for statement in &self.statements {
+            // To evaluate one takes time, whether it draws anything or not.
+            *spent += STATEMENT + statement.len() as u64;
+            if *spent > limits.points {
+                return Err(format!(
+                    "macros come to more than {} points; for each aperture that has a macro every statement of it counts as {STATEMENT} and its \
+                     bytes. Define fewer apertures by it, leave out statements that draw nothing, or raise the limit",
+                    limits.points
+                ));
+            }
             let statement = statement.trim();
             if statement.is_empty()
                 || statement == "0"
@@ -362,10 +451,12 @@ impl Macro {
                 .map_err(inside)?;
             let before = primitives.len();
             primitive(&numbers, &mut primitives).map_err(inside)?;
-            *spent += primitives[before..]
+            let points: u64 = primitives[before..]
                 .iter()
                 .map(|part: &Primitive| part.form.points())
-                .sum::<u64>();
+                .sum();
+            memory.take(points * POINT).map_err(told)?;
+            *spent += points;
             if *spent > limits.points {
                 return Err(Refused::Points(limits.points).to_string());
             }
@@ -675,7 +766,8 @@ mod tests {
             .to_vec(),
         };
         let limits = Limits::default();
-        let parts = law.primitives(&[2.0, 5.0], &limits, &mut 0).unwrap();
+        let memory = Memory::new(&limits);
+        let parts = law.primitives(&[2.0, 5.0], &limits, &memory, &mut 0).unwrap();
         let disc = |centre, diameter| Primitive {
             clear: false,
             form: Form::Circle { centre, diameter },

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use kurbo::{Affine, Arc, BezPath, Point, Vec2};
 
 use super::Error;
-use super::aperture::Aperture;
+use super::aperture::{Aperture, Pairs};
 use super::board::{Board, Object, Segment, Shape};
 pub use crate::assembly::Origin;
 use crate::assembly::{Assembly, Bounds, Linear, Place, apply, finer, placed, product, union};
@@ -74,6 +74,7 @@ impl Board {
             // The pixels in the unit of the file.
             per_unit: above as f64 * self.per_unit / below as f64,
             assembly: Assembly::new(self.limits, self.memory.fork()),
+            pairs: Pairs::new(&self.limits),
             apertures: HashMap::new(),
             blocks: HashMap::new(),
         };
@@ -120,6 +121,7 @@ struct Drawer<'a> {
     scale: (f64, f64),
     per_unit: f64,
     assembly: Assembly,
+    pairs: Pairs,
     apertures: HashMap<Key, u32>,
     blocks: HashMap<Key, (u32, Tone)>,
 }
@@ -343,7 +345,12 @@ impl Drawer<'_> {
         let [a, b, c, d] = linear.map(|v| v * self.per_unit);
         let value = if clear { 0 } else { self.value };
         let aperture = &self.board.apertures[number as usize];
-        aperture.sketch(&mut sketch, Affine::new([a, b, c, d, 0.0, 0.0]), value)?;
+        aperture.sketch(
+            &mut sketch,
+            Affine::new([a, b, c, d, 0.0, 0.0]),
+            value,
+            &mut self.pairs,
+        )?;
         let drawing = sketch.finish();
         let bounds = drawing.bounds().map(finer);
         let elements = self.assembly.append(drawing)?;

@@ -106,7 +106,7 @@ struct Reader<R> {
     scale: f64,
     look: u32,
     objects: u64,
-    /// Points of macros.
+    /// Points and statements of macros.
     spent: u64,
 }
 
@@ -633,6 +633,8 @@ impl<R: Read> Reader<R> {
         if name.is_empty() {
             return Err(self.fault("a macro without a name"));
         }
+        // A macro of the same name gives way to it.
+        self.board.memory.take(name.len() as u64 + KNOWN)?;
         let mut statements = Vec::new();
         loop {
             match self.words.next()? {
@@ -667,19 +669,17 @@ impl<R: Read> Reader<R> {
             .map(|number| self.number(number))
             .collect::<Result<Vec<f64>, Error>>()?;
         let name = name.trim();
-        let before = self.spent;
         let aperture = if let "C" | "R" | "O" | "P" = name {
             Aperture::standard(name, &numbers)
         } else {
             let Some(law) = self.macros.get(name) else {
                 return Err(self.fault(format!("there is no macro {:?}", shown(name))));
             };
-            law.primitives(&numbers, &self.board.limits, &mut self.spent)
+            law.primitives(&numbers, &self.board.limits, &self.board.memory, &mut self.spent)
                 .map(Aperture::Macro)
                 .map_err(|what| format!("the aperture D{code} of the macro {:?}: {what}", shown(name)))
         };
         let aperture = aperture.map_err(|what| self.fault(what))?;
-        self.board.memory.take((self.spent - before) * 64)?;
         self.keep(code, aperture)
     }
 

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use kurbo::{Affine, BezPath, PathEl, Point};
+use kurbo::{Affine, BezPath, PathEl, Point, Shape as _, Vec2};
 
 use super::Error;
 use super::library::{Library, Path, Reference, Shape, Step};
@@ -473,10 +473,12 @@ impl Drawer<'_> {
         Ok(())
     }
 
-    /// The outline of a line: ends as its type says, corners pointed up to a right angle, else cut off.
+    /// The outline of a line: ends as its type says, corners pointed up to a right angle, else cut off half a width beyond. A line of no length lies
+    /// level.
     fn path(&mut self, path: &Path, points: &[(i32, i32)], linear: Linear) -> Result<(), Error> {
         // A stroke takes this for a while.
-        self.memory.room(points.len() as u64 * crate::stroke::STROKED)?;
+        self.memory
+            .room(points.len() as u64 * 2 * crate::stroke::STROKED)?;
         let [a, b, c, d] = linear;
         let transform = Affine::new([a, b, c, d, 0.0, 0.0]);
         let mut width = path.width as f64;
@@ -489,7 +491,16 @@ impl Drawer<'_> {
             .collect();
         line.dedup();
         if path.ends == 4 {
-            extend(&mut line, path.before as f64, path.after as f64);
+            let (before, after) = (path.before as f64, path.after as f64);
+            if let [only] = line[..] {
+                line = vec![
+                    Point::new(only.x - before, only.y),
+                    Point::new(only.x + after, only.y),
+                ];
+                line.dedup();
+            } else {
+                extend(&mut line, before, after);
+            }
         }
         let mut look = Stroke::solid(width);
         look.cap = match path.ends {
@@ -513,7 +524,26 @@ impl Drawer<'_> {
         }
         let unit = self.scale.above as f64 / (256.0 * self.scale.below as f64);
         let to_pixels = Affine::scale(unit) * transform;
-        let outlines = outline(&track, &look, to_pixels, self.library.limits.points)?;
+        let limit = self.library.limits.points;
+        let is_sharp = |part: &[Point]| (part[1] - part[0]).dot(part[2] - part[1]) < 0.0;
+        if !line.windows(3).any(is_sharp) {
+            let outlines = outline(&track, &look, to_pixels, limit)?;
+            return self.outlines(&outlines, transform, unit);
+        }
+        // Ends that are round are lines of no length.
+        let mut outlines = BezPath::new();
+        if look.cap == Cap::Round {
+            for end in [line[0], line[line.len() - 1]] {
+                let mut dot = BezPath::new();
+                dot.move_to(end);
+                dot.line_to(end);
+                turned(outline(&dot, &look, to_pixels, limit)?, &mut outlines);
+            }
+        }
+        if look.cap == Cap::Square {
+            extend(&mut line, width / 2.0, width / 2.0);
+        }
+        pieces(&line, width / 2.0, &mut outlines);
         self.outlines(&outlines, transform, unit)
     }
 
@@ -571,6 +601,69 @@ impl Drawer<'_> {
         self.end()?;
         Ok(())
     }
+}
+
+/// Adds a line of flat ends in pieces that are united: a rectangle for each side, and what lies beyond the rectangles at each corner. Up to a right
+/// angle that is a point. At a sharper corner both sides go on by half a width, and what joins their ends cuts the corner off; where the line
+/// turns back, that is half a square.
+fn pieces(line: &[Point], half: f64, out: &mut BezPath) {
+    if half == 0.0 {
+        return;
+    }
+    let along = |from: Point, to: Point| (to - from) / libm::hypot(to.x - from.x, to.y - from.y);
+    let left = |way: Vec2| Vec2::new(-way.y, way.x) * half;
+    for side in line.windows(2) {
+        let [from, to] = [side[0], side[1]];
+        if from == to {
+            continue;
+        }
+        let across = left(along(from, to));
+        turned(
+            closed(&[from - across, to - across, to + across, from + across]),
+            out,
+        );
+    }
+    for corner in line.windows(3) {
+        let [from, at, to] = [corner[0], corner[1], corner[2]];
+        if from == at || at == to {
+            continue;
+        }
+        let (one, two) = (along(from, at), along(at, to));
+        let sign = if one.cross(two) > 0.0 { -1.0 } else { 1.0 };
+        let (before, after) = (at + left(one) * sign, at + left(two) * sign);
+        if one.dot(two) < 0.0 {
+            turned(
+                closed(&[at, before, before + one * half, after - two * half, after]),
+                out,
+            );
+        } else {
+            // The tangent of half the angle by which it turns.
+            let beyond = one.cross(two).abs() / (1.0 + one.dot(two));
+            turned(closed(&[at, before, before + one * (half * beyond), after]), out);
+        }
+    }
+}
+
+fn closed(corners: &[Point]) -> BezPath {
+    let mut path = BezPath::with_capacity(corners.len() + 1);
+    for (number, corner) in corners.iter().enumerate() {
+        if number == 0 {
+            path.move_to(*corner);
+        } else {
+            path.line_to(*corner);
+        }
+    }
+    path.close_path();
+    path
+}
+
+/// Adds a piece, turned so that all pieces cover together what one of them does.
+fn turned(piece: BezPath, out: &mut BezPath) {
+    out.extend(if piece.area() < 0.0 {
+        piece.reverse_subpaths()
+    } else {
+        piece
+    });
 }
 
 /// Moves the ends of a line outwards.

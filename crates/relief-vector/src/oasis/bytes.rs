@@ -59,6 +59,18 @@ pub(super) struct Bytes<R> {
     pub(super) cell: Option<String>,
 }
 
+/// A number with its fraction, where it is a whole number of 1 024ths.
+fn exactly(value: f64) -> (f64, Option<(u64, u64)>) {
+    let parts = value * 1_024.0;
+    let is_whole = libm::trunc(parts) == parts && (0.0..9_007_199_254_740_992.0).contains(&parts);
+    let shift = |parts: u64| parts.trailing_zeros().min(10);
+    let fraction = is_whole.then_some(parts as u64);
+    (
+        value,
+        fraction.map(|parts| (parts >> shift(parts), 1_024 >> shift(parts))),
+    )
+}
+
 impl<R: Read> Bytes<R> {
     pub(super) fn new(file: R, limit: u64) -> Self {
         Self {
@@ -107,6 +119,11 @@ impl<R: Read> Bytes<R> {
             None => (self.at, None),
         };
         self.byte()
+    }
+
+    /// Where the record at hand begins, and the block that it is in.
+    pub(super) const fn begun(&self) -> (u64, Option<u64>) {
+        self.record
     }
 
     pub(super) const fn is_in_block(&self) -> bool {
@@ -410,14 +427,14 @@ impl<R: Read> Bytes<R> {
                 for byte in &mut bytes {
                     *byte = self.byte()?;
                 }
-                return Ok((f32::from_le_bytes(bytes).into(), None));
+                return Ok(exactly(f32::from_le_bytes(bytes).into()));
             }
             7 => {
                 let mut bytes = [0; 8];
                 for byte in &mut bytes {
                     *byte = self.byte()?;
                 }
-                return Ok((f64::from_le_bytes(bytes), None));
+                return Ok(exactly(f64::from_le_bytes(bytes)));
             }
             other => {
                 return Err(self.fault(format!("a real number of the type {other}; 0 to 7 are known")));

@@ -4,10 +4,13 @@ use std::collections::HashMap;
 use std::io::Read;
 
 use super::bytes::Bytes;
-use crate::layout::{Error, Library};
+use crate::layout::{Error, Library, Place};
 
 /// What an entry of a map takes.
 const ENTRY: u64 = 2 * (size_of::<(u64, String)>() as u64 + 1);
+
+/// Where the record of a cell begins, and the block that it is in.
+type Begin = (u64, Option<u64>);
 
 #[derive(Default)]
 pub(super) struct Names {
@@ -15,6 +18,8 @@ pub(super) struct Names {
     cells: HashMap<u64, u32>,
     /// The names of numbers.
     names: HashMap<u64, String>,
+    /// Where the cells begin that the file holds.
+    begun: HashMap<u32, Begin>,
     /// Whether names have numbers of their own, or those of their order.
     is_numbered: Option<bool>,
 }
@@ -29,6 +34,32 @@ impl Names {
         let cell = library.part()?;
         self.cells.insert(number, cell);
         Ok(cell)
+    }
+
+    /// Notes that a cell begins with the record at hand.
+    pub(super) fn begin(
+        &mut self,
+        cell: u32,
+        shown: &str,
+        bytes: &Bytes<impl Read>,
+        library: &mut Library,
+    ) -> Result<(), Error> {
+        if !library.define(cell)? {
+            let first = self.place(cell);
+            return Err(bytes.fault(format!("a second cell is {shown}; the first is at {first}")));
+        }
+        library.memory().take(ENTRY)?;
+        self.begun.insert(cell, bytes.begun());
+        Ok(())
+    }
+
+    fn place(&self, cell: u32) -> Place {
+        let (at, block) = self.begun.get(&cell).copied().unwrap_or_default();
+        Place {
+            at,
+            block,
+            cell: None,
+        }
     }
 
     /// The number of a cell for messages: its name, if that is known.
@@ -68,7 +99,10 @@ impl Names {
     /// Gives all cells their names, at the end of the file.
     pub(super) fn settle(self, bytes: &Bytes<impl Read>, library: &mut Library) -> Result<(), Error> {
         let mut joined: Vec<u32> = Vec::new();
-        let mut cells: Vec<(u64, u32)> = self.cells.into_iter().collect();
+        // Which cell has the contents of one that has a name, but none of its own.
+        let mut filled: HashMap<u32, u32> = HashMap::new();
+        library.memory().take(self.cells.len() as u64 * 16)?;
+        let mut cells: Vec<(u64, u32)> = self.cells.iter().map(|(number, cell)| (*number, *cell)).collect();
         cells.sort_unstable();
         for (number, cell) in cells {
             let Some(name) = self.names.get(&number) else {
@@ -77,8 +111,18 @@ impl Names {
             let Some(other) = library.call(cell, name)? else {
                 continue;
             };
-            if library.is_defined(cell) && library.is_defined(other) {
-                return Err(bytes.fault(format!("a second cell is named {name:?}")));
+            if library.is_defined(cell) {
+                let own = library.is_defined(other).then_some(other);
+                if let Some(first) = own.or_else(|| filled.get(&other).copied()) {
+                    let mut places = [first, cell].map(|cell| self.place(cell));
+                    places.sort_by_key(|place| place.block.map_or((place.at, 0), |block| (block, place.at)));
+                    let [first, second] = places;
+                    return Err(bytes.fault(format!(
+                        "a second cell is named {name:?}; one is at {first}, another at {second}"
+                    )));
+                }
+                library.memory().take(ENTRY)?;
+                filled.insert(other, cell);
             }
             // The same cell was named by its name as well.
             if joined.is_empty() {

@@ -275,9 +275,7 @@ impl<R: Read> Reader<'_, R> {
 
     fn enter_cell(&mut self, cell: u32, shown: String) -> Result<(), Error> {
         self.leave_cell();
-        if !self.library.define(cell)? {
-            return Err(self.bytes.fault(format!("a second cell is {shown}")));
-        }
+        self.names.begin(cell, &shown, &self.bytes, &mut self.library)?;
         self.bytes.cell = Some(shown);
         self.current = Some(cell);
         Ok(())

@@ -39,7 +39,8 @@ fn file(blocks: &str, entities: &str) -> String {
         section("HEADER", "9 $INSUNITS | 70 4"),
         section(
             "TABLES",
-            "0 TABLE | 2 LAYER | 0 LAYER | 2 FROST | 70 1 | 62 7 | 0 LAYER | 2 CUT | 70 0 | 62 1 | 0 ENDTAB",
+            "0 TABLE | 2 LAYER | 0 LAYER | 2 FROST | 70 1 | 62 7 | 0 LAYER | 2 CUT | 70 0 | 62 1 | 0 LAYER | 2 DARK | 70 0 | 62 -7 |\
+             0 ENDTAB",
         ),
         section("BLOCKS", blocks),
         section("ENTITIES", entities),
@@ -136,6 +137,109 @@ fn layers_are_chosen_by_name_or_by_what_is_not_frozen() {
     assert_eq!(area(&drawn(&text, &options(1_000))), 32.0);
     one.layers = Some(vec!["KEPT".to_owned()]);
     assert_eq!(area(&drawn(&text, &one)), 16.0);
+}
+
+#[test]
+fn what_a_layer_that_is_off_inserts_shows_on_layers_that_are_on() {
+    // A block of a square on its insert's layer, one on CUT, and one in a block within it.
+    let block = format!(
+        "0 BLOCK | 2 IN | {} 0 ENDBLK | 0 BLOCK | 2 A | {} {} 0 INSERT | 2 IN | 10 12 | 8 0 | 0 ENDBLK",
+        square(0, 0, "CUT"),
+        square(0, 0, "0"),
+        square(6, 0, "CUT")
+    );
+    let insert = |layer: &str| {
+        let text = file(
+            &block,
+            &format!("0 INSERT | 2 A | 8 {layer} | {}", square(0, 10, "CUT")),
+        );
+        area(&drawn(&text, &options(1_000)))
+    };
+    assert_eq!(insert("CUT"), 64.0);
+    assert_eq!(insert("DARK"), 48.0);
+    assert_eq!(insert("FROST"), 16.0);
+}
+
+#[test]
+fn what_is_invisible_is_not_drawn_and_makes_no_box() {
+    let hidden = |entity: &str| entity.replace("| 8 ", "| 60 1 | 8 ");
+    let old = "0 POLYLINE | 8 CUT | 70 1 | 0 VERTEX | 8 CUT | 10 50 | 20 0 | 0 VERTEX | 8 CUT | 10 60 | 20 0 |\
+               0 VERTEX | 8 CUT | 10 60 | 20 9 | 0 SEQEND |";
+    // A state of a block that is not the one at hand.
+    let block = format!(
+        "0 BLOCK | 2 A | {} {} 0 ENDBLK",
+        square(0, 0, "0"),
+        hidden(&square(0, 6, "0"))
+    );
+    let kept = "0 INSERT | 8 CUT | 2 A | 10 10 | 20 0 |";
+    let all = [
+        square(0, 0, "CUT"),
+        square(0, 30, "CUT").replace("| 8 ", "| 60 0 | 8 "),
+        hidden(&square(20, 0, "CUT")),
+        hidden("0 LINE | 8 CUT | 10 0 | 20 0 | 11 90 | 21 90 |"),
+        hidden(old),
+        kept.to_owned(),
+        hidden(&kept.replace("10 10", "10 70")),
+        hidden("0 TEXT | 8 CUT |"),
+    ];
+    let layout = drawn(&file(&block, &all.concat()), &options(1_000));
+    assert_eq!((layout.size, area(&layout)), (Some((14, 34)), 48.0));
+    assert_eq!(layout.warnings, []);
+}
+
+#[test]
+fn sides_without_a_width_of_their_own_have_that_of_the_whole() {
+    let layout = |entities: &str| {
+        drawn(
+            &file("", &(entities.to_owned() + &square(0, 0, "CUT"))),
+            &options(1_000),
+        )
+    };
+    let old = |head: &str, corners: [&str; 2]| {
+        let [one, two] = corners;
+        layout(&format!(
+            "0 POLYLINE | 66 1 | {head} 0 VERTEX | 10 10 | 20 2 | {one} 0 VERTEX | 10 30 | 20 2 | {two} 0 SEQEND |"
+        ))
+    };
+    let new = |head: &str, one: &str, two: &str| {
+        layout(&format!(
+            "0 LWPOLYLINE | {head} 10 10 | 20 2 | {one} 10 30 | 20 2 | {two}"
+        ))
+    };
+    let wide = "40 2 | 41 2 |";
+    for (drawn, area_of) in [
+        (old(wide, ["", ""]), 40.0),
+        (old("", [wide, ""]), 40.0),
+        // The last corner of an open line begins no side.
+        (old("", [wide, "40 0 | 41 0 |"]), 40.0),
+        (old("40 1 | 41 1 |", [wide, ""]), 40.0),
+        (old(wide, ["41 2 |", ""]), 40.0),
+        (new("43 2 |", "", ""), 40.0),
+        (new("43 2 |", "40 1 | 41 3 |", ""), 40.0),
+        (new("", wide, ""), 40.0),
+        (new("", wide, "40 0 | 41 0 |"), 40.0),
+    ] {
+        assert_eq!(drawn.warnings, []);
+        assert_eq!(area(&drawn), 16.0 + area_of);
+    }
+    for drawn in [
+        old("40 2 | 41 0 |", ["", ""]),
+        old("40 2 |", ["", ""]),
+        old(wide, ["41 0 |", ""]),
+        new("", "40 2 |", ""),
+        new("", "41 2 |", ""),
+    ] {
+        let told: Vec<&str> = drawn
+            .warnings
+            .iter()
+            .map(|warning| warning.what.as_str())
+            .collect();
+        assert_eq!(told, ["a polyline of more than one width"]);
+        assert_eq!(area(&drawn), 16.0);
+    }
+    // A width of 0 that is written is one: a line without a width.
+    let thin = old(wide, ["40 0 | 41 0 |", ""]);
+    assert_eq!(thin.warnings[0].what, "an open curve without a stroke");
 }
 
 #[test]
@@ -311,7 +415,7 @@ fn a_stroke_draws_open_curves_and_without_one_they_are_told() {
     let text = file("", lines);
     let layout = drawn(&text, &options(1_000));
     let told: Vec<String> = layout.warnings.iter().map(ToString::to_string).collect();
-    assert_eq!(told, ["50: an open curve without a stroke is not drawn"]);
+    assert_eq!(told, ["58: an open curve without a stroke is not drawn"]);
     assert!(layout.drawing.bounds().is_none());
     let mut stroked = options(1_000);
     stroked.stroke = Some(Stroke::solid(2.0));

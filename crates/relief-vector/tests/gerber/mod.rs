@@ -387,6 +387,44 @@ fn hostile_files_are_refused_within_the_limits() {
     assert!(matches!(read(&far), Err(Error::Refused(Refused::Far(..)))) || read(&far).is_ok());
     let long = "%AM".to_owned() + &"A".repeat(2 << 20);
     assert!(read(&long).is_err());
+    // Statements of macros that draw nothing, evaluated by aperture after aperture.
+    let still = |statement: &str| {
+        let law = format!("%AMM*1,1,1,0,0*{}%", format!("{statement}*").repeat(100));
+        let text = format!("{HEAD}\n{law}\n{}M02*", "%ADD10M*%\n".repeat(9));
+        read(&text).unwrap_err().to_string()
+    };
+    for statement in ["$3=1", "0 nothing", "0"] {
+        let told = still(statement);
+        assert!(told.contains("macros come to more than 4096 points"), "{told}");
+        assert!(
+            told.starts_with("line ") && told.contains("fewer apertures"),
+            "{told}"
+        );
+    }
+    // Pairs of dark and clear parts, none of which meet, are looked at where they lie above each other.
+    let parts = |step: usize| {
+        let part = |n: usize| format!("1,1,1,{0},0*1,0,1,{0},9*", step * n);
+        let law: String = (0..200).map(part).collect();
+        let text = format!("{HEAD}%AMM*{law}%%ADD10M*%D10*X0Y0D03*M02*");
+        let limits = Limits {
+            points: 25_000,
+            ..Limits::default()
+        };
+        let board = Board::read(text.as_bytes(), limits).unwrap();
+        board.draw(&pixels(100_000_000)).map(|_| ())
+    };
+    assert!(matches!(parts(0), Err(Error::Refused(Refused::Points(25_000)))));
+    parts(2).unwrap();
+    // Names of macros are held, and so are their variables.
+    let names: String = (0..64)
+        .map(|number| format!("%AM{}{number}*%", "A".repeat(1 << 14)))
+        .collect();
+    let narrow = Limits {
+        memory: 1 << 19,
+        ..Limits::default()
+    };
+    let named = Board::read(format!("{HEAD}{names}M02*").as_bytes(), narrow);
+    assert!(matches!(named, Err(Error::Refused(Refused::Memory(_)))));
     // 2^30 points of macros by few bytes.
     let outline = format!("4,1,500,{}0", "0,0,".repeat(501));
     let law = format!("{HEAD}%AMM*{outline}*%{}M02*", "%ADD10M*%".repeat(900));

@@ -9,6 +9,7 @@ The others cover what the GDSII of the same name covers, but for paths, as OASIS
 
 import datetime
 import importlib.util
+import math
 import pathlib
 import struct
 import sys
@@ -131,6 +132,38 @@ def points():
     return file(body, offsets_at_end=True, scheme=CHECKSUM)
 
 
+def corners():
+    """Paths of no length, that turn back, and with corners of all sharpness to both sides, some with sides shorter than their width."""
+    body = cell("TOP")
+
+    def path(number, half, ends, deltas):
+        nonlocal body
+        scheme = u(0b1111) + s(ends[0]) + s(ends[1])
+        body += u(22) + bytes([0xE0 | X | Y | D | L]) + u(1) + u(0) + u(half) + scheme + u(4) + u(len(deltas))
+        body += b"".join(g(*delta) for delta in deltas) + s(3400 * (number % 7)) + s(3400 * (number // 7))
+
+    lines = [
+        (200, (400, 80), [(0, 0)]),
+        (200, (-120, 400), [(0, 0), (0, 0)]),
+        (200, (-520, 400), [(0, 0)]),
+        (200, (0, 0), [(1000, 0), (-500, 0)]),
+        (200, (160, 0), [(0, 1000), (0, 0), (0, -980)]),
+        (200, (200, 200), [(300, 400), (-600, -800)]),
+        (200, (0, 0), [(30, 0), (-1000, 0)]),
+        (240, (0, 0), [(1000, 0), (-20, 20)]),
+        (240, (0, 0), [(20, 0), (-500, 500)]),
+        (240, (0, 0), [(1000, 0), (-900, 300), (900, 300), (-900, 300)]),
+        (240, (240, 240), [(1000, 0), (-300, -900), (-300, 900), (1000, -100)]),
+    ]
+    for degrees in (85, 90, 95, 110, 135, 160, 175, 179):
+        angle = math.radians(degrees)
+        x, y = round(900 * math.cos(angle)), round(900 * math.sin(angle))
+        lines += [(280, (0, 0), [(1000, 0), (x, y)]), (280, (280, 280), [(0, 1000), (y, x)])]
+    for number, (half, ends, deltas) in enumerate(lines):
+        path(number, half, ends, deltas)
+    return file(body, scheme=CRC)
+
+
 def repetitions():
     """All repetitions, of shapes and of cells, absolute and relative; cells by number, with names behind them, in compressed blocks."""
     body = u(13) + u(3)
@@ -229,7 +262,7 @@ def by_programs():
 
 
 def byte_by_byte():
-    for make in (trapezoids, points, repetitions, passed):
+    for make in (trapezoids, points, corners, repetitions, passed):
         path = HERE / f"{make.__name__}.oas"
         path.write_bytes(make())
         # Both programs take it for a layout.

@@ -97,6 +97,17 @@ fn every_list_of_points_is_that_of_klayout() {
 }
 
 #[test]
+fn corners_of_paths_are_cut_off_where_klayout_cuts_them() {
+    check_drawn(
+        &read(&file("corners"), "*"),
+        "oasis/corners",
+        (1, 1_000_000_000),
+        1,
+        0.02,
+    );
+}
+
+#[test]
 fn every_repetition_lies_where_klayout_has_it() {
     check_drawn(
         &read(&file("repetitions"), "*"),
@@ -175,7 +186,12 @@ pub(crate) mod write {
 
     /// A whole file of these records, a database unit being 1 nm, without a check sum.
     pub(crate) fn file(records: &[u8]) -> Vec<u8> {
-        let start = [&b"%SEMI-OASIS\r\n\x01\x031.0\x00"[..], &unsigned(1_000), &[0; 13]].concat();
+        file_of(&[vec![0], unsigned(1_000)].concat(), records)
+    }
+
+    /// A file of so many database units in a micrometre, a real number.
+    pub(crate) fn file_of(units: &[u8], records: &[u8]) -> Vec<u8> {
+        let start = [&b"%SEMI-OASIS\r\n\x01\x031.0"[..], units, &[0; 13]].concat();
         let end = [vec![2, 252, 1], vec![0; 253]].concat();
         [start, records.to_vec(), end].concat()
     }
@@ -452,6 +468,60 @@ fn wrong_records_say_what_would_be_right() {
     let no_cell = read(&file(&[top, placement("GONE", (0, 0), &[])].concat()), "*");
     let message = no_cell.draw(&options(1, 1_000_000)).unwrap_err().to_string();
     assert_eq!(message, "the layout has no cell \"GONE\"; it has \"TOP\"");
+}
+
+#[test]
+fn cells_of_one_name_are_refused_with_both_places() {
+    use write::{cell, file, placement, rectangle, text};
+    let name = |number: u8| [vec![4], text("X"), vec![number]].concat();
+    let numbered = |number: u8| [vec![13, number], rectangle(100, 200, &[])].concat();
+    let named = [cell("X"), rectangle(100, 200, &[])].concat();
+    let top = [cell("TOP"), placement("X", (0, 0), &[])].concat();
+    let head = [name(5), name(7), top].concat();
+    let begin = 34 + head.len();
+    let size = numbered(5).len();
+    for (cells, second) in [
+        ([numbered(5), numbered(7)], begin + size),
+        ([numbered(7), numbered(5)], begin + size),
+        ([named.clone(), numbered(5)], begin + named.len()),
+        ([numbered(7), named.clone()], begin + size),
+    ] {
+        let message = refused(&file(&[head.clone(), cells.concat()].concat())).to_string();
+        let expected = format!(
+            "a second cell is named \"X\"; one is at byte {begin} of the layout, another at byte {second} of the layout"
+        );
+        assert!(message.contains(&expected), "{expected:?}, but {message}");
+    }
+    for cells in [[named.clone(), named], [numbered(5), numbered(5)]] {
+        let message = refused(&file(&[head.clone(), cells.concat()].concat())).to_string();
+        let expected = format!("a second cell is \"X\"; the first is at byte {begin} of the layout");
+        assert!(message.ends_with(&expected), "{expected:?}, but {message}");
+    }
+    // Two numbers and a name of one cell are no second cell.
+    let one = read(&file(&[head, numbered(7)].concat()), "*");
+    assert_eq!(
+        one.draw(&options(1, 1_000_000)).unwrap().extent,
+        Some((0, 0, 100, 200))
+    );
+}
+
+#[test]
+fn units_of_every_kind_of_number_are_exact() {
+    use write::{cell, file_of, rectangle, unsigned};
+    let layout = |units: &[Vec<u8>]| {
+        let records = [cell("TOP"), rectangle(3_000, 6_000, &[])].concat();
+        read(&file_of(&units.concat(), &records), "*").draw(&options(1, 1_000_000))
+    };
+    let size = |units: &[Vec<u8>]| layout(units).unwrap().size;
+    let single = |value: f32| [vec![6], value.to_le_bytes().to_vec()];
+    let double = |value: f64| [vec![7], value.to_le_bytes().to_vec()];
+    assert_eq!(size(&[vec![0], unsigned(3_000)]), Some((1, 2)));
+    assert_eq!(size(&double(3_000.0)), Some((1, 2)));
+    assert_eq!(size(&single(3_000.0)), Some((1, 2)));
+    assert_eq!(size(&[vec![4], unsigned(375), unsigned(2)]), Some((16, 32)));
+    assert_eq!(size(&double(187.5)), Some((16, 32)));
+    // The number nearest to a third of 1 000 is meant as that.
+    assert_eq!(size(&double(1_000.0 / 3.0)), Some((9, 18)));
 }
 
 #[test]
