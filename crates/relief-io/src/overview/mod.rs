@@ -11,7 +11,6 @@ use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use rayon::prelude::{IndexedParallelIterator, ParallelIterator, ParallelSliceMut};
 use relief_atomic::{AtomicFile, Cleanup, Opened};
 use relief_engine::sink::{Band, Raster, Samples, Sink};
 use relief_engine::{MAX_LEVEL, Summary, Workers};
@@ -128,8 +127,6 @@ struct Writing {
     bytes: Vec<u8>,
     /// The row of the raster that comes next.
     next: u64,
-    /// Who gathers, where there are several.
-    workers: Option<Workers>,
 }
 
 impl Writing {
@@ -146,13 +143,7 @@ impl Writing {
                 1
             };
             let part = row as usize * width..(row + rows) as usize * width;
-            let (blocks, samples) = (&mut self.rows[0].blocks, &band.samples);
-            match &self.workers {
-                Some(workers) if part.len() >= MANY => {
-                    gather_by(workers, blocks, x, samples, part, width);
-                }
-                _ => gather_rows(blocks, x, samples, part, width),
-            }
+            gather_rows(&mut self.rows[0].blocks, x, &band.samples, part, width);
             row += rows;
             if whole {
                 self.next += rows;
@@ -194,67 +185,21 @@ impl Writing {
     }
 }
 
-/// Fewer samples are gathered by one thread.
-const MANY: usize = 1 << 18;
-
-/// [`gather_rows`] by all workers, each for some of the columns.
-fn gather_by(
-    workers: &Workers,
-    blocks: &mut [Block],
-    x: u64,
-    samples: &Samples<'_>,
-    part: Range<usize>,
-    columns: usize,
-) {
-    let side = SIDE as usize;
-    if x % SIDE > 0 {
-        return gather_rows(blocks, x, samples, part, columns);
-    }
-    let blocks = &mut blocks[(x / SIDE) as usize..];
-    let blocks = &mut blocks[..columns.div_ceil(side)];
-    let each = blocks.len().div_ceil(workers.threads()).max(1);
-    workers.run(|| {
-        blocks
-            .par_chunks_mut(each)
-            .enumerate()
-            .for_each(|(number, blocks)| {
-                let from = number * each * side;
-                let columns_here = (columns - from).min(each * side);
-                let part = part.start + from..part.end;
-                add_rows(blocks, samples, part, (columns, columns_here));
-            });
-    });
-}
-
-/// Adds a part of the samples to the blocks of their columns: rows that begin so many samples after each other, of which so many count.
-fn add_rows(
-    blocks: &mut [Block],
-    samples: &Samples<'_>,
-    part: Range<usize>,
-    (pitch, columns): (usize, usize),
-) {
-    let (isa, side, rows) = (Isa::best(), SIDE as usize, part.len().div_ceil(pitch.max(1)));
-    match samples {
-        Samples::Eight(samples) => {
-            cpu::add_rows_of_bytes(isa, &samples[part], pitch, columns, rows, side, blocks)
-        }
-        Samples::Sixteen(samples) => {
-            cpu::add_rows_of_words(isa, &samples[part], pitch, columns, rows, side, blocks)
-        }
-    }
-}
-
 /// Adds a part of the samples, whole rows of so many columns from this column on, to the blocks of their columns.
 fn gather_rows(blocks: &mut [Block], x: u64, samples: &Samples<'_>, part: Range<usize>, columns: usize) {
+    let (isa, side) = (Isa::best(), SIDE as usize);
     if x % SIDE == 0 {
-        return add_rows(
-            &mut blocks[(x / SIDE) as usize..],
-            samples,
-            part,
-            (columns, columns),
-        );
+        let (rows, blocks) = (part.len() / columns.max(1), &mut blocks[(x / SIDE) as usize..]);
+        match samples {
+            Samples::Eight(samples) => {
+                cpu::add_rows_of_bytes(isa, &samples[part], columns, columns, rows, side, blocks)
+            }
+            Samples::Sixteen(samples) => {
+                cpu::add_rows_of_words(isa, &samples[part], columns, columns, rows, side, blocks)
+            }
+        }
+        return;
     }
-    let isa = Isa::best();
     for from in part.step_by(columns.max(1)) {
         let row = from..from + columns;
         match samples {
@@ -285,7 +230,6 @@ pub struct OverviewSink<T> {
     cleanup: Cleanup,
     digest: [u8; 32],
     writing: Option<Writing>,
-    workers: Option<Workers>,
     problem: Option<io::Error>,
 }
 
@@ -298,7 +242,6 @@ impl<T: Sink> OverviewSink<T> {
             cleanup: Cleanup::default(),
             digest,
             writing: None,
-            workers: None,
             problem: None,
         }
     }
@@ -341,7 +284,6 @@ impl<T: Sink> OverviewSink<T> {
             rows: (FIRST..=layout.last).map(row).collect(),
             bytes: Vec::with_capacity(layout.size(FIRST).0 as usize * ENTRY),
             next: 0,
-            workers: self.workers.clone().filter(|workers| workers.threads() > 1),
         })
     }
 }
@@ -377,7 +319,6 @@ const fn memory(width: u64) -> u64 {
 impl<T: Sink> Sink for OverviewSink<T> {
     fn use_workers(&mut self, workers: &Workers) {
         self.inner.use_workers(workers);
-        self.workers = Some(workers.clone());
     }
 
     fn memory(&self, raster: &Raster) -> u64 {

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use proptest::prelude::*;
 use relief_engine::sink::{Band, Raster, Samples, Sink};
-use relief_engine::{Grid, Tile, TileSink, Workers};
+use relief_engine::{Grid, Tile, TileSink};
 use relief_io::{Cleanup, NullSink, Overview, OverviewSink, OverviewTiles};
 use relief_raster::{Depth, Rect};
 use tempfile::TempDir;
@@ -270,35 +270,5 @@ fn tiles_that_do_not_make_a_whole_overview_leave_none() {
         assert!(problem.contains(says), "{problem}");
         assert_eq!(sink.into_inner().tile, tile);
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
-    }
-}
-
-#[test]
-fn what_several_threads_gather_is_what_one_does() {
-    let folder = TempDir::new().unwrap();
-    for (depth, width, rows) in [
-        (Depth::Eight, 6_001, 100),
-        (Depth::Sixteen, 2_500, 256),
-        (Depth::Eight, 300_000, 1),
-    ] {
-        let raster = Raster::new(width, 700.min(2_000_000 / width * 2), depth);
-        let path = folder.path().join(format!("one-{width}"));
-        let of = |name: &str, threads: Option<usize>| {
-            let path = path.with_extension(name);
-            let mut sink = OverviewSink::new(NullSink::new(), path.clone(), NAME);
-            if let Some(threads) = threads {
-                sink.use_workers(&Workers::new(threads).unwrap());
-            }
-            streamed(&mut sink, &raster, 3, rows, None).unwrap();
-            assert!(sink.problem().is_none());
-            std::fs::read(path).unwrap()
-        };
-        let alone = of("alone", None);
-        for threads in [2, 3, 64] {
-            assert!(
-                alone == of("several", Some(threads)),
-                "{width}, {threads} threads"
-            );
-        }
     }
 }
