@@ -20,7 +20,6 @@ use std::fmt;
 
 use cubecl::prelude::*;
 
-use crate::element::Element;
 use crate::look_back::zero;
 use relief_kernels::device::{Buffer, DeviceError, Gpu, Operand, cubes, launch, on_client, start};
 use relief_kernels::policy::{self, Space, Tuning};
@@ -416,27 +415,32 @@ mod tests {
     use super::*;
     use crate::device_of_tests;
 
+    /// As those of a later part of samples that one launch does not take.
     #[test]
-    fn counts_in_memory_go_on_beyond_32_bits() {
+    fn counts_go_on_beyond_32_bits_by_every_route() {
         let Some(gpu) = device_of_tests() else { return };
         let samples = gpu.upload(&[0x0007_0007; 48]).unwrap();
-        let samples = Samples {
-            buffer: &samples,
-            bits: 16,
-            len: 95,
-        };
         let scratch = gpu.buffer(scratch_words(16, 95) as usize).unwrap();
         let mut before = vec![0; count_words(16)];
         before[14] = u32::MAX - 4;
         before[15] = 2;
-        let counts = gpu.upload(&before).unwrap();
-        let by = |begins, counts| {
-            let tuning = DEFAULT_OF_WORDS;
-            add(&gpu, tuning, Route::Memory, samples, begins, counts, &scratch).unwrap();
-        };
-        by(false, &counts);
-        let found = gpu.read(&counts, 16).wait().unwrap();
-        assert_eq!(found[56..60], 90_u32.to_le_bytes());
-        assert_eq!(found[60..64], 3_u32.to_le_bytes());
+        before[16] = 5;
+        for route in [Route::Memory, Route::EIGHTHS] {
+            let counts = gpu.upload(&before).unwrap();
+            let launch = Launch {
+                route,
+                shape: Shape::of(&gpu, DEFAULT_OF_WORDS, route, 16).unwrap(),
+                from: samples.clone(),
+                len: 95,
+                first: false,
+                counts: &counts,
+                scratch: &scratch,
+            };
+            launch.run(&gpu).unwrap();
+            let found = gpu.read(&counts, 20).wait().unwrap();
+            assert_eq!(found[56..60], 90_u32.to_le_bytes(), "{route}");
+            assert_eq!(found[60..64], 3_u32.to_le_bytes(), "{route}");
+            assert_eq!(found[64..68], 5_u32.to_le_bytes(), "{route}");
+        }
     }
 }

@@ -23,7 +23,7 @@ use crate::look_back::lanes;
 use crate::scan::Kind;
 use crate::scan::gpu::tiles::Plan as ScanPlan;
 use crate::transpose::gpu::Matrix;
-use relief_kernels::device::{Buffer, DeviceError, Gpu, Operand, cubes, line, on_client, start};
+use relief_kernels::device::{Buffer, DeviceError, Gpu, Operand, cubes, on_client, start};
 use relief_kernels::policy::{self, Space, Tuning};
 
 mod carries;
