@@ -19,7 +19,6 @@ pub mod min_plus;
 pub mod morphology;
 pub mod nbody;
 #[cfg(feature = "gpu")]
-pub mod pieces;
 pub mod progress;
 pub mod reduce;
 pub mod scan;

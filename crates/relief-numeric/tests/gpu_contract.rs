@@ -24,10 +24,8 @@ use relief_numeric::morphology::gpu::Morphology;
 use relief_numeric::morphology::{Operator, StructuringFunction};
 use relief_numeric::nbody::gpu::Bodies;
 use relief_numeric::nbody::{Interaction, Space};
-use relief_numeric::pieces::Pieces;
 use relief_numeric::reduce::Operation;
 use relief_numeric::scan::Kind;
-use relief_numeric::select::gpu::pieces::{PiecesOutput, PiecesSelection, PiecesWanted};
 use relief_numeric::select::gpu::{Elements, Output, Selection, Wanted};
 use relief_numeric::stencil::{Filter, GaussWeights};
 use relief_numeric::{
@@ -374,10 +372,6 @@ fn moving() -> Vec<Row> {
     ]
 }
 
-const fn pieces(buffers: &[Buffer], each: u64) -> Pieces<'_> {
-    Pieces { buffers, each }
-}
-
 const fn matrix(buffer: &Buffer, pitch: u32) -> transpose::gpu::Matrix<'_> {
     transpose::gpu::Matrix { buffer, pitch }
 }
@@ -433,17 +427,6 @@ fn counting() -> Vec<Row> {
             histogram::gpu::histogram(gpu, samples, &m.outputs[0], &m.scratch[0])
         })
     };
-    let counted_in_pieces = |name, element: Element| {
-        let per = 32 / u64::from(element.bits());
-        let counts = histogram::gpu::count_words(element.bits());
-        let scratch = [histogram::gpu::scratch_words(element.bits(), LEN * per)];
-        let inputs = vec![words(33, N), words(34, N)];
-        row(name, inputs, &[counts], &scratch, move |gpu, m| {
-            let len = u64::from(m.size(2 * N as u32 - 100)) * per;
-            let samples = pieces(m.inputs, LEN * per);
-            histogram::gpu::histogram_pieces(gpu, element, samples, len, &m.outputs[0], &m.scratch[0])
-        })
-    };
     vec![
         row(
             "scan",
@@ -454,17 +437,6 @@ fn counting() -> Vec<Row> {
                 let (from, to, scratch) = (&m.inputs[0], &m.outputs[0], &m.scratch[0]);
                 let len = m.size(N as u32).into();
                 scan::gpu::scan(gpu, Kind::Inclusive, Element::U32, len, from, to, scratch)
-            },
-        ),
-        row(
-            "scan of pieces",
-            vec![words(36, N), words(37, N)],
-            &[N, N],
-            &[scan::gpu::scratch_words(LEN).next_multiple_of(64) as u64 + 64],
-            move |gpu, m| {
-                let (from, to) = (pieces(m.inputs, LEN), pieces(m.outputs, LEN));
-                let len = m.size(2 * N as u32).into();
-                scan::gpu::scan_pieces(gpu, Kind::Exclusive, Element::U32, len, from, to, &m.scratch[0])
             },
         ),
         row("scan of rows", vec![words(38, N)], &[N], &[], |gpu, m| {
@@ -494,8 +466,6 @@ fn counting() -> Vec<Row> {
         .checked(0, 2),
         counted("histogram of bytes", 8),
         counted("histogram of 16 bits", 16),
-        counted_in_pieces("histogram of pieces of bytes", Element::U8),
-        counted_in_pieces("histogram of pieces of 16 bits", Element::U16),
         row(
             "even histogram",
             vec![floats(41, N)],
@@ -522,23 +492,6 @@ fn counting() -> Vec<Row> {
         .checked(0, 2)
         .checked(1, kept)
         .checked(2, N - kept),
-        row(
-            "selection of pieces",
-            vec![words(45, N), words(46, N)],
-            &[N, N],
-            &[select::gpu::scratch_words(32, 2 * LEN)],
-            move |gpu, m| {
-                let selection = PiecesSelection {
-                    from: pieces(m.inputs, LEN),
-                    kind: Element::U32,
-                    len: m.size(2 * N as u32).into(),
-                    wanted: PiecesWanted::NonZero,
-                    output: PiecesOutput::Values(pieces(m.outputs, LEN)),
-                    scratch: &m.scratch[0],
-                };
-                select::gpu::pieces::select(gpu, &selection).map(drop)
-            },
-        ),
     ]
 }
 
@@ -665,21 +618,6 @@ fn pictures() -> Vec<Row> {
                 let (from, to) = (matrix(&m.inputs[0], SIDE / 4), matrix(&m.outputs[0], SIDE));
                 let size = (SIDE, m.size(SIDE));
                 integral::gpu::integral(gpu, Sums::Short, size, from, to, &m.scratch[0])
-            },
-        ),
-        row(
-            "integral image below a row",
-            vec![words(61, BYTES), words(62, 128)],
-            &[WORDS],
-            &[integral::gpu::scratch_words(Sums::Short, SIDE, SIDE) as u64],
-            move |gpu, m| {
-                let (from, to) = (matrix(&m.inputs[0], SIDE / 4), matrix(&m.outputs[0], SIDE));
-                let above = integral::gpu::Above {
-                    buffer: &m.inputs[1],
-                    start: 0,
-                };
-                let size = (SIDE, m.size(SIDE));
-                integral::gpu::integral_below(gpu, Sums::Short, size, Some(above), from, to, &m.scratch[0])
             },
         ),
         row(
@@ -1057,33 +995,6 @@ fn two_planes_in_parts_of_one_buffer_are_two() {
     let output = gpu.buffer(64).unwrap();
     fused::render(&gpu, &sum, Depth::Eight, raster, raster, &output, 4).unwrap();
     assert_eq!(read(&gpu, &output, 64), [0x0303_0303; 64]);
-}
-
-/// The last piece is counted by another route than those before it, on devices with much shared memory, and adds to their counts
-/// in its first launch.
-#[test]
-fn a_short_last_piece_of_16_bits_adds_to_the_counts_of_those_before() {
-    let Some(gpu) = device() else { return };
-    let (each, last) = (1_u64 << 25, 1_000_u64);
-    let ones = gpu.buffer(each as usize / 2).unwrap();
-    copy::gpu::fill(&gpu, &ones, each as usize / 2, 0x0001_0001).unwrap();
-    let sevens = gpu.upload(&[0x0007_0007; 500]).unwrap();
-    let counts = gpu.buffer(histogram::gpu::count_words(16)).unwrap();
-    let scratch = gpu
-        .buffer(histogram::gpu::scratch_words(16, each) as usize)
-        .unwrap();
-    let buffers = [ones, sevens];
-    let pieces = Pieces {
-        buffers: &buffers,
-        each,
-    };
-    for launch in ["first", "later"] {
-        histogram::gpu::histogram_pieces(&gpu, Element::U16, pieces, each + last, &counts, &scratch).unwrap();
-        let found = read(&gpu, &counts, histogram::gpu::count_words(16));
-        let mut right = vec![0; found.len()];
-        (right[2], right[14]) = (each as u32, last as u32);
-        assert!(found == right, "{launch} launch: {:?}", &found[..16]);
-    }
 }
 
 #[test]

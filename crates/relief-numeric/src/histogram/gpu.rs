@@ -20,9 +20,7 @@ use std::fmt;
 
 use cubecl::prelude::*;
 
-use crate::element::Element;
 use crate::look_back::zero;
-use crate::pieces::Pieces;
 use relief_kernels::device::{Buffer, DeviceError, Gpu, Operand, cubes, launch, on_client, start};
 use relief_kernels::policy::{self, Space, Tuning};
 
@@ -186,64 +184,15 @@ const PART: u64 = 1 << 31;
 ///
 /// # Errors
 /// Where the device fails; where samples have other than 8 or 16 bits, or the buffers do not hold them, [`count_words`] or
-/// [`scratch_words`]; and where the samples are of nearly 2^32 words or more: [`histogram_pieces`] takes them in several buffers.
+/// [`scratch_words`]; and where the samples are of nearly 2^32 words or more.
 pub fn histogram(
     gpu: &Gpu,
     samples: Samples<'_>,
     counts: &Buffer,
     scratch: &Buffer,
 ) -> Result<(), DeviceError> {
-    fitting(gpu, samples, true, counts, scratch)
-}
-
-/// [`histogram`] of an array of bytes or words of 16 bits that is longer than a buffer; `scratch` holds [`scratch_words`] of the
-/// longest piece.
-///
-/// # Errors
-/// As [`histogram`], for each piece.
-pub fn histogram_pieces(
-    gpu: &Gpu,
-    element: Element,
-    pieces: Pieces<'_>,
-    len: u64,
-    counts: &Buffer,
-    scratch: &Buffer,
-) -> Result<(), DeviceError> {
-    let of = |buffer, len| Samples {
-        buffer,
-        bits: element.bits(),
-        len,
-    };
-    if len == 0 {
-        return fitting(gpu, of(&gpu.nothing()?, 0), true, counts, scratch);
-    }
-    let outputs = [
-        Operand::update("the counts", counts),
-        Operand::update("scratch memory", scratch),
-    ];
-    gpu.check_memory(&pieces.read("the samples").chain(outputs).collect::<Vec<_>>())?;
-    for piece in pieces.of(gpu, element, len)? {
-        fitting(
-            gpu,
-            of(piece.buffer, piece.len),
-            piece.first == 0,
-            counts,
-            scratch,
-        )?;
-    }
-    Ok(())
-}
-
-/// By the route for these samples; adds to the counts unless they are the first.
-fn fitting(
-    gpu: &Gpu,
-    samples: Samples<'_>,
-    first: bool,
-    counts: &Buffer,
-    scratch: &Buffer,
-) -> Result<(), DeviceError> {
     let tuning = policy::tuning(gpu.report(), name(samples.bits), &SPACE, default(samples.bits));
-    let by = |route| add(gpu, tuning, route, samples, first, counts, scratch);
+    let by = |route| histogram_with(gpu, tuning, route, samples, counts, scratch);
     match by(Route::fitting(gpu, samples.bits, samples.len)) {
         // What a device says it has in shared memory, its compiler or driver may still refuse.
         Err(DeviceError::Compilation { .. } | DeviceError::NotRun { .. }) if samples.bits == 16 => {
@@ -265,26 +214,12 @@ pub fn histogram_with(
     counts: &Buffer,
     scratch: &Buffer,
 ) -> Result<(), DeviceError> {
-    add(gpu, tuning, route, samples, true, counts, scratch)
-}
-
-/// [`histogram_with`], or its addition to what is counted already.
-fn add(
-    gpu: &Gpu,
-    tuning: Tuning,
-    route: Route,
-    samples: Samples<'_>,
-    begins: bool,
-    counts: &Buffer,
-    scratch: &Buffer,
-) -> Result<(), DeviceError> {
     let Samples { buffer, bits, len } = samples;
     gpu.check_layout(&SPACE, tuning)?;
     if !matches!(bits, 8 | 16) {
         return Err(gpu.unsupported(format!("a histogram of {bits} bits")));
     }
     let words = len.saturating_mul(u64::from(bits)).div_ceil(128) * 4;
-    // What has more is counted in pieces.
     gpu.count_words(words, &[("the samples", buffer)])?;
     gpu.holds("the counts", counts, count_words(bits) as u64)?;
     gpu.holds("scratch memory", scratch, scratch_words(bits, len))?;
@@ -297,7 +232,7 @@ fn add(
             shape: Shape::of(gpu, tuning, route, bits)?,
             from: of.ok_or_else(|| gpu.unsupported("a part of a buffer"))?,
             len: (len - part * part_samples).min(part_samples),
-            first: begins && part == 0,
+            first: part == 0,
             counts,
             scratch,
         };
@@ -480,27 +415,32 @@ mod tests {
     use super::*;
     use crate::device_of_tests;
 
+    /// As those of a later part of samples that one launch does not take.
     #[test]
-    fn counts_in_memory_go_on_beyond_32_bits() {
+    fn counts_go_on_beyond_32_bits_by_every_route() {
         let Some(gpu) = device_of_tests() else { return };
         let samples = gpu.upload(&[0x0007_0007; 48]).unwrap();
-        let samples = Samples {
-            buffer: &samples,
-            bits: 16,
-            len: 95,
-        };
         let scratch = gpu.buffer(scratch_words(16, 95) as usize).unwrap();
         let mut before = vec![0; count_words(16)];
         before[14] = u32::MAX - 4;
         before[15] = 2;
-        let counts = gpu.upload(&before).unwrap();
-        let by = |begins, counts| {
-            let tuning = DEFAULT_OF_WORDS;
-            add(&gpu, tuning, Route::Memory, samples, begins, counts, &scratch).unwrap();
-        };
-        by(false, &counts);
-        let found = gpu.read(&counts, 16).wait().unwrap();
-        assert_eq!(found[56..60], 90_u32.to_le_bytes());
-        assert_eq!(found[60..64], 3_u32.to_le_bytes());
+        before[16] = 5;
+        for route in [Route::Memory, Route::EIGHTHS] {
+            let counts = gpu.upload(&before).unwrap();
+            let launch = Launch {
+                route,
+                shape: Shape::of(&gpu, DEFAULT_OF_WORDS, route, 16).unwrap(),
+                from: samples.clone(),
+                len: 95,
+                first: false,
+                counts: &counts,
+                scratch: &scratch,
+            };
+            launch.run(&gpu).unwrap();
+            let found = gpu.read(&counts, 20).wait().unwrap();
+            assert_eq!(found[56..60], 90_u32.to_le_bytes(), "{route}");
+            assert_eq!(found[60..64], 3_u32.to_le_bytes(), "{route}");
+            assert_eq!(found[64..68], 5_u32.to_le_bytes(), "{route}");
+        }
     }
 }

@@ -23,14 +23,14 @@ use crate::look_back::lanes;
 use crate::scan::Kind;
 use crate::scan::gpu::tiles::Plan as ScanPlan;
 use crate::transpose::gpu::Matrix;
-use relief_kernels::device::{Buffer, DeviceError, Gpu, Operand, cubes, line, on_client, start};
+use relief_kernels::device::{Buffer, DeviceError, Gpu, Operand, cubes, on_client, start};
 use relief_kernels::policy::{self, Space, Tuning};
 
 mod carries;
 mod tiles;
 pub mod windows;
 
-use carries::{add_across, add_down, lift};
+use carries::{add_across, add_down};
 use tiles::{Plan, STRIP, finish_tiles, sum_tiles};
 
 /// The layouts of [`integral_with`]: units of a cube, and eights of rows of a band.
@@ -84,34 +84,8 @@ pub fn integral(
     to: Matrix<'_>,
     scratch: &Buffer,
 ) -> Result<(), DeviceError> {
-    integral_below(gpu, sums, size, None, from, to, scratch)
-}
-
-/// A row of an integral image: its last one, where the picture goes on in another buffer.
-#[derive(Clone, Copy, Debug)]
-pub struct Above<'a> {
-    /// Where it lies.
-    pub buffer: &'a Buffer,
-    /// The word where it begins.
-    pub start: usize,
-}
-
-/// [`integral`] of rows of a picture that lie below others: so that a picture may be larger than a buffer. Its integral image goes
-/// on from the one above.
-///
-/// # Errors
-/// As [`integral`], and where the row above is shorter than the picture is wide, rounded up to a multiple of 4 sums.
-pub fn integral_below(
-    gpu: &Gpu,
-    sums: Sums,
-    size: (u32, u32),
-    above: Option<Above<'_>>,
-    from: Matrix<'_>,
-    to: Matrix<'_>,
-    scratch: &Buffer,
-) -> Result<(), DeviceError> {
     let tuning = policy::tuning(gpu.report(), name(sums), &SPACE, DEFAULT);
-    run(gpu, tuning, sums, size, above, from, to, scratch)
+    integral_with(gpu, tuning, sums, size, from, to, scratch)
 }
 
 /// [`integral`] with another layout.
@@ -122,21 +96,7 @@ pub fn integral_with(
     gpu: &Gpu,
     tuning: Tuning,
     sums: Sums,
-    size: (u32, u32),
-    from: Matrix<'_>,
-    to: Matrix<'_>,
-    scratch: &Buffer,
-) -> Result<(), DeviceError> {
-    run(gpu, tuning, sums, size, None, from, to, scratch)
-}
-
-#[allow(clippy::too_many_arguments)]
-fn run(
-    gpu: &Gpu,
-    tuning: Tuning,
-    sums: Sums,
     (width, height): (u32, u32),
-    above: Option<Above<'_>>,
     from: Matrix<'_>,
     to: Matrix<'_>,
     scratch: &Buffer,
@@ -152,8 +112,6 @@ fn run(
     let held = rows(from, sums.bits())
         && rows(to, 32 * sums.words())
         && scratch.words() >= scratch_words(sums, width, height);
-    let row = (width as usize).next_multiple_of(4) * sums.words() as usize;
-    let held = held && above.is_none_or(|above| above.start.saturating_add(row) <= above.buffer.words());
     let short = width <= 1 << 23 && height <= 1 << 23;
     if !held || !short {
         return Err(gpu.unsupported(format!(
@@ -167,21 +125,16 @@ fn run(
         return Ok(());
     }
     let plan = Plan::new(sums, tuning, lanes(gpu.report()));
-    let mut launch = Launch::new(gpu, plan, (width, height), from, to, scratch)?;
-    launch.row = above;
-    let picture = Operand::read("the picture", from.buffer);
+    let launch = Launch::new(gpu, plan, (width, height), from, to, scratch)?;
     let memory = [
-        picture,
-        above.map_or(picture, |above| {
-            Operand::read("the row above", above.buffer).within(above.start, row)
-        }),
+        Operand::read("the picture", from.buffer),
         Operand::update("scratch memory", scratch),
         Operand::write("the integral image", to.buffer),
     ];
     // All of it is one launch, because what one kernel leaves another overwrites where it lies.
     gpu.launch(
         "integral",
-        &(plan, above.is_some()),
+        &plan,
         &memory,
         || on_client!(gpu, client => launch.on(gpu, client)),
     )
@@ -200,8 +153,6 @@ struct Launch<'a> {
     down: Buffer,
     /// The integral image above each band; of two words, all lower ones first.
     above: Buffer,
-    /// The row above all of it.
-    row: Option<Above<'a>>,
 }
 
 impl<'a> Launch<'a> {
@@ -232,7 +183,6 @@ impl<'a> Launch<'a> {
             left: part(left)?,
             down: part(down)?,
             above: part(down * plan.sums.words() as usize)?,
-            row: None,
         })
     }
 
@@ -248,22 +198,7 @@ impl<'a> Launch<'a> {
             self.bands,
         );
         self.add_across(gpu, client);
-        if let Some(row) = self.row {
-            self.lift(gpu, client, row);
-        }
         self.finish_tiles(gpu, client);
-    }
-
-    fn lift<R: Runtime>(&self, gpu: &Gpu, client: &ComputeClient<R>, row: Above<'_>) {
-        let columns = self.strips * self.plan.strip();
-        // SAFETY: columns are compared with the width, of which the row holds as many sums and each row of `above` at least as many;
-        // bands with their number.
-        start!(
-            client, line(gpu, columns * self.bands, carries::LIFT),
-            unsafe lift(
-                self.above.array(1), row.buffer.array(1), row.start as u32,
-                self.size.0.next_multiple_of(4), columns, self.bands, self.plan.sums == Sums::Long,
-                self.plan.float()));
     }
 
     /// As many cubes as have a plane for each tile of a band's strips.

@@ -17,7 +17,6 @@ use cubecl::prelude::*;
 use super::Operation;
 use crate::element::Element;
 use crate::look_back::lanes;
-use crate::pieces::Pieces;
 use relief_kernels::device::{Buffer, DeviceError, Gpu, Operand, cubes, on_client, start};
 use relief_kernels::policy::{self, Space, Tuning};
 
@@ -107,7 +106,7 @@ const fn blocks_of(vectors: u64) -> u64 {
 ///
 /// # Errors
 /// Where the device fails, where a buffer is too short, and where the results or the scratch memory that is needed share words
-/// with the numbers or each other. [`reduce_pieces`] takes a row that is longer than a buffer.
+/// with the numbers or each other.
 pub fn reduce(
     gpu: &Gpu,
     operation: Operation,
@@ -174,94 +173,6 @@ pub fn reduce_with(
             Operand::write("the results", to),
         ],
         || on_client!(gpu, client => results(gpu, client, plan, count, scratch, to)),
-    )
-}
-
-/// Numbers by which pieces of [`reduce_pieces`] are cut: 2 MiB.
-#[must_use]
-pub const fn piece_step(element: Element) -> u64 {
-    // As many results of blocks as begin where a part of a buffer may begin.
-    (32 * SPAN * ROUNDS) as u64 * element.per_vector()
-}
-
-/// [`reduce`] of one row of `len` numbers that is longer than a buffer, in the same order: the result has the same bits. `scratch`
-/// holds [`scratch_words`] of a row of as many.
-///
-/// # Errors
-/// As [`reduce`], and where pieces are no multiples of [`piece_step`].
-pub fn reduce_pieces(
-    gpu: &Gpu,
-    operation: Operation,
-    element: Element,
-    pieces: Pieces<'_>,
-    len: u64,
-    to: &Buffer,
-    scratch: &Buffer,
-) -> Result<(), DeviceError> {
-    let blocks = blocks_of(element.words(len) / 4);
-    if len <= pieces.each || blocks <= 1 {
-        let nothing = gpu.nothing()?;
-        let buffer = pieces
-            .of(gpu, element, len)?
-            .next()
-            .map_or(&nothing, |piece| piece.buffer);
-        return reduce(gpu, operation, Rows::one(buffer, element, len), to, scratch);
-    }
-    if !pieces.each.is_multiple_of(piece_step(element)) {
-        let step = piece_step(element);
-        return Err(gpu.unsupported(format!(
-            "pieces of {} numbers, no multiple of {step}",
-            pieces.each
-        )));
-    }
-    let held =
-        to.words() >= result_words(operation, element) && scratch.words() >= scratch_words(element, len, 1);
-    if !held || blocks >= 1 << 31 {
-        return Err(gpu.unsupported(format!(
-            "{blocks} results of blocks in {} words of scratch memory",
-            scratch.words()
-        )));
-    }
-    let tuning = policy::tuning(gpu.report(), NAME, &SPACE, DEFAULT);
-    let lanes = lanes(gpu.report());
-    let outputs = [
-        Operand::update("scratch memory", scratch),
-        Operand::update("the result", to),
-    ];
-    gpu.check_memory(&pieces.read("the numbers").chain(outputs).collect::<Vec<_>>())?;
-    for piece in pieces.of(gpu, element, len)? {
-        let from = Rows::one(piece.buffer, element, piece.len);
-        let before = blocks_of(element.words(piece.first) / 4) as usize * 2;
-        let target = scratch.part(before, scratch.words() - before);
-        let target = target.ok_or_else(|| gpu.unsupported("a part of scratch memory"))?;
-        let size = Counts::of(gpu, tuning, operation, from, to, &target)?;
-        // Never short: short rows are a block of their own, which others could not follow.
-        let mut plan = Plan::blocks(operation, element, tuning, lanes, SPAN + 1);
-        plan.last = false;
-        let launch = Launch {
-            from,
-            size,
-            to: &target,
-        };
-        gpu.launch(
-            "reduce",
-            &plan,
-            &[
-                Operand::read("the numbers", from.buffer),
-                Operand::write("scratch memory", &target),
-            ],
-            || on_client!(gpu, client => launch.blocks(gpu, client, plan)),
-        )?;
-    }
-    let plan = Plan::results(operation, element, lanes, gpu.report().software);
-    gpu.launch(
-        "reduce results",
-        &plan,
-        &[
-            Operand::read("scratch memory", scratch),
-            Operand::write("the results", to),
-        ],
-        || on_client!(gpu, client => results(gpu, client, plan, (blocks as u32, 1), scratch, to)),
     )
 }
 

@@ -14,7 +14,6 @@ use cubecl::prelude::*;
 use super::Kind;
 use crate::element::Element;
 use crate::look_back::{lanes, looks_back, unless_it_looks_back, zero};
-use crate::pieces::Pieces;
 use crate::transpose::gpu::Matrix;
 use relief_kernels::device::{
     Buffer, DeviceError, DeviceReport, Gpu, Operand, cubes, launch, on_client, start,
@@ -23,7 +22,7 @@ use relief_kernels::policy::{self, Space, Tuning};
 
 pub(crate) mod tiles;
 
-use tiles::{Plan, carry, scan_rows, scan_shares, scan_tiles, sum_shares};
+use tiles::{Plan, scan_rows, scan_shares, scan_tiles, sum_shares};
 
 /// The layouts of [`scan_with`]: vectors have 4 sums, and are loaded before the first is used.
 pub const SPACE: Space = Space {
@@ -98,7 +97,7 @@ pub const fn scratch_words(len: u64) -> usize {
 ///
 /// # Errors
 /// Where the device fails, where `to` is `from` or a buffer is too short (`to` holds whole vectors of 4, `scratch`
-/// [`scratch_words`]), and for nearly 2³² numbers or more: [`scan_pieces`] takes them in several buffers.
+/// [`scratch_words`]), and for nearly 2³² numbers or more.
 pub fn scan(
     gpu: &Gpu,
     kind: Kind,
@@ -136,65 +135,7 @@ pub fn scan_with(
         from,
         to,
     };
-    numbers.scan(gpu, tuning, route, None, scratch)
-}
-
-/// Words of scratch memory of [`scan_pieces`].
-#[must_use]
-pub const fn pieces_scratch_words(pieces: &Pieces<'_>) -> usize {
-    carried_at(pieces) + 64
-}
-
-/// Where the sum of the pieces so far lies.
-const fn carried_at(pieces: &Pieces<'_>) -> usize {
-    scratch_words(pieces.each).next_multiple_of(64)
-}
-
-/// [`scan`] of an array that is longer than a buffer, piece after piece. The sums lie in buffers of as many each; `scratch` holds
-/// [`pieces_scratch_words`].
-///
-/// # Errors
-/// As [`scan`] of each piece, and where pieces of sums are not as long as those of numbers.
-#[allow(clippy::too_many_arguments)]
-pub fn scan_pieces(
-    gpu: &Gpu,
-    kind: Kind,
-    element: Element,
-    len: u64,
-    from: Pieces<'_>,
-    to: Pieces<'_>,
-    scratch: &Buffer,
-) -> Result<(), DeviceError> {
-    if from.each != to.each {
-        let (from, to) = (from.each, to.each);
-        return Err(gpu.unsupported(format!("pieces of {from} numbers and of {to} sums")));
-    }
-    let carried = scratch.part(carried_at(&from), 64);
-    let carried = carried.ok_or_else(|| gpu.unsupported("scratch memory that is too short for pieces"))?;
-    let states = scratch.part(0, carried_at(&from));
-    let states = states.ok_or_else(|| gpu.unsupported("scratch memory that is too short for pieces"))?;
-    // All pieces together: a later one is read after the sums of the first are written.
-    let numbers = from.read("the numbers").chain(to.updated("the sums"));
-    let held = Operand::update("scratch memory", scratch);
-    if len > 0 {
-        gpu.check_memory(&numbers.chain([held]).collect::<Vec<_>>())?;
-    }
-    let route = Route::fitting(gpu.report());
-    let tuning = policy::tuning(gpu.report(), name(element), &SPACE, default(element));
-    for (piece, sums) in from.of(gpu, element, len)?.zip(to.of(gpu, Element::U32, len)?) {
-        let numbers = Numbers {
-            kind,
-            element,
-            len: piece.len,
-            from: piece.buffer,
-            to: sums.buffer,
-        };
-        numbers.scan(gpu, tuning, route, (piece.first > 0).then_some(&carried), &states)?;
-        if piece.first + piece.len < len {
-            numbers.carry(gpu, &carried)?;
-        }
-    }
-    Ok(())
+    numbers.scan(gpu, tuning, route, scratch)
 }
 
 /// What is scanned, and where the sums go.
@@ -207,15 +148,7 @@ struct Numbers<'a> {
 }
 
 impl Numbers<'_> {
-    /// Scans them, from the sum of those before on.
-    fn scan(
-        &self,
-        gpu: &Gpu,
-        tuning: Tuning,
-        route: Route,
-        before: Option<&Buffer>,
-        scratch: &Buffer,
-    ) -> Result<(), DeviceError> {
+    fn scan(&self, gpu: &Gpu, tuning: Tuning, route: Route, scratch: &Buffer) -> Result<(), DeviceError> {
         let Self {
             kind,
             element,
@@ -237,7 +170,7 @@ impl Numbers<'_> {
                 scratch.words()
             )));
         }
-        let plan = Plan::new(tuning, element, kind, lanes(gpu.report())).continuing(before.is_some());
+        let plan = Plan::new(tuning, element, kind, lanes(gpu.report()));
         let vectors = len.div_ceil(4) as u32;
         let launch = Launch {
             plan,
@@ -246,7 +179,6 @@ impl Numbers<'_> {
             from,
             to,
             scratch,
-            before,
         };
         // All launches together: numbers and sums before them are read until the last.
         gpu.check_memory(&launch.memory())?;
@@ -255,24 +187,6 @@ impl Numbers<'_> {
             (_, Route::LookBack) => launch.look_back(gpu),
             (_, Route::ReduceThenScan) => launch.two_passes(gpu),
         }
-    }
-
-    /// Notes the sum of these numbers and those before for what follows.
-    fn carry(&self, gpu: &Gpu, carried: &Buffer) -> Result<(), DeviceError> {
-        let tuning = default(self.element);
-        let plan = Plan::new(tuning, self.element, self.kind, lanes(gpu.report()));
-        let words = plan.words_in();
-        // SAFETY: there is at least one number, and both buffers were checked to hold all of them.
-        launch!(
-            gpu, "scan carry", &plan,
-            &[
-                Operand::read("the numbers", self.from),
-                Operand::read("the sums", self.to),
-                Operand::write("the sum that is carried", carried),
-            ],
-            (CubeCount::Static(1, 1, 1), CubeDim::new_1d(1)),
-            unsafe carry(
-                words, 4, self.from.array(words), self.to.array(4), carried.array(1), self.len as u32, plan))
     }
 }
 
@@ -334,27 +248,15 @@ struct Launch<'a> {
     from: &'a Buffer,
     to: &'a Buffer,
     scratch: &'a Buffer,
-    /// The sum of what lies before.
-    before: Option<&'a Buffer>,
 }
 
 impl Launch<'_> {
-    /// Numbers, sums and scratch memory; then the sum before, or the numbers again.
-    fn memory(&self) -> [Operand<'_>; 4] {
+    fn memory(&self) -> [Operand<'_>; 3] {
         [
             Operand::read("the numbers", self.from),
             Operand::write("the sums", self.to),
             Operand::update("scratch memory", self.scratch),
-            match self.before {
-                Some(before) => Operand::read("the sum before", before),
-                None => Operand::read("the numbers", self.from),
-            },
         ]
-    }
-
-    /// Where nothing lies before, it is not read.
-    fn carried(&self) -> &Buffer {
-        self.before.unwrap_or(self.scratch)
     }
 
     fn look_back(&self, gpu: &Gpu) -> Result<(), DeviceError> {
@@ -368,7 +270,7 @@ impl Launch<'_> {
                 zero(gpu, client, self.scratch, 2 * self.tiles);
                 start!(client, (cubes(gpu, self.tiles), CubeDim::new_1d(plan.units)), unsafe scan_tiles(
                     plan.words_in(), 4, self.from.array(plan.words_in()), self.to.array(4), self.scratch.array(2),
-                    self.scratch.array(2), self.carried().array(1), self.vectors, self.tiles, plan));
+                    self.scratch.array(2), self.vectors, self.tiles, plan));
             });
         })
     }
@@ -393,6 +295,6 @@ impl Launch<'_> {
             gpu, "scan shares", &self.plan, &self.memory(), (cubes(gpu, shares), CubeDim::new_1d(plan.units)),
             unsafe scan_shares(
                 plan.words_in(), 4, self.from.array(plan.words_in()), self.to.array(4), self.scratch.array(1),
-                self.carried().array(1), self.vectors, each, shares, plan))
+                self.vectors, each, shares, plan))
     }
 }

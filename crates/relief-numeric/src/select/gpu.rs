@@ -20,7 +20,6 @@ use relief_kernels::device::{
 use relief_kernels::policy::{self, Space, Tuning};
 
 mod kernel;
-pub mod pieces;
 mod sequences;
 
 /// What is selected from.
@@ -178,7 +177,7 @@ const fn parts(len: u64) -> u64 {
 ///
 /// # Errors
 /// Where the device fails; where the buffers do not hold the elements, the result where all of them are kept, or the scratch;
-/// where any of these are of nearly 2^32 words or more: [`pieces::select`] takes those in several buffers.
+/// where any of these are of nearly 2^32 words or more.
 pub fn select(gpu: &Gpu, selection: &Selection<'_>) -> Result<(), DeviceError> {
     let bits = selection.from.kind.bits();
     let tuning = policy::tuning(gpu.report(), name(bits), &space(bits), default(bits));
@@ -215,7 +214,6 @@ fn check(gpu: &Gpu, selection: &Selection<'_>) -> Result<(), DeviceError> {
     let bits = kind.bits();
     let words = |bits: u32| len.saturating_mul(u64::from(bits)).div_ceil(128) * 4;
     let holds = |buffer: &Buffer, bits, what: &'static str| {
-        // Values of more words are selected in pieces.
         gpu.count_words(words(bits), &[(what, buffer)]).map(|_| ())
     };
     holds(buffer, bits, "elements")?;
@@ -315,8 +313,6 @@ struct Shape {
     route: Route,
     /// Whether elements are staged in memory of their own size, not in words: CUDA has bytes, WGSL has not.
     narrow: bool,
-    /// Whether the result is one buffer of several, and what goes to others is left out.
-    windowed: bool,
 }
 
 impl Shape {
@@ -337,7 +333,6 @@ impl Shape {
             },
             route,
             narrow: gpu.report().backend() == Some(Backend::Cuda),
-            windowed: false,
         };
         if shape.route == Route::Sequences {
             // A vector at a time; nothing is staged.
@@ -438,19 +433,13 @@ struct Launch {
     out: Buffer,
     rest: Buffer,
     /// The place of the part's first element.
-    begin: u32,
-    /// How many elements come before it, less those that other buffers have of either half.
-    before: u64,
+    begin: u64,
     /// What the rule takes.
     numbers: (u32, u32),
     count: Buffer,
     bases: Buffer,
     state: Buffer,
     nothing: Buffer,
-    /// Elements of the result before those of the first part, in two words; below 0 where the result's buffer begins later.
-    origin: (u32, u32),
-    /// Words of the buffers of the result and of its other half, where there are several.
-    limits: (u32, u32),
 }
 
 /// Units of a cube of the kernels that reset and add up.
@@ -520,15 +509,12 @@ impl Launch {
             flags,
             out,
             rest,
-            begin: first as u32,
-            before: first,
+            begin: first,
             numbers: selection.wanted.numbers(selection.from.kind),
             count: selection.count.clone(),
             bases: split(0, bases)?,
             state,
             nothing,
-            origin: (0, 0),
-            limits: (u32::MAX, u32::MAX),
         })
     }
 
@@ -574,7 +560,7 @@ impl Launch {
         // SAFETY: as in `compact_staged`; tiles are compared with their number, of which `state` was checked to hold as many words.
         start!(client, (self.grid.clone(), CubeDim::new_1d(self.shape.units)), unsafe kernel::count_tiles(
             width, self.from.array(width), self.flags.array(1), self.state.array(1), self.len, self.tiles,
-            self.begin, self.numbers.0, self.numbers.1, self.shape));
+            self.begin as u32, self.numbers.0, self.numbers.1, self.shape));
     }
 
     /// Makes each count the sum of those before.
@@ -591,7 +577,7 @@ impl Launch {
             client, (self.grid.clone(), CubeDim::new_1d(SEQUENCES_OF_CUBE)),
             unsafe sequences::count_sequences(
                 width, self.from.array(width), self.flags.array(1), self.state.array(1), self.len,
-                self.tiles, self.each, self.begin, self.numbers.0, self.numbers.1, self.shape));
+                self.tiles, self.each, self.begin as u32, self.numbers.0, self.numbers.1, self.shape));
     }
 
     fn move_sequences<R: Runtime>(&self, client: &ComputeClient<R>) {
@@ -603,20 +589,18 @@ impl Launch {
             unsafe sequences::move_sequences(
                 width, self.from.array(width), self.flags.array(1), self.out.array(1), self.out.array(1),
                 self.rest.array(1), self.rest.array(1), self.state.array(1), self.bases.array(1),
-                self.count.array(1), self.len, self.tiles, self.each, self.part, self.begin,
-                self.before as u32, (self.before >> 32) as u32, self.numbers.0, self.numbers.1,
-                self.limits.0, self.limits.1, self.shape));
+                self.count.array(1), self.len, self.tiles, self.each, self.part,
+                self.begin as u32, (self.begin >> 32) as u32, self.numbers.0, self.numbers.1, self.shape));
     }
 
-    /// Makes so many states those of tiles of which nothing is known, and, of the first part, the first base the origin: later parts begin where
+    /// Makes so many states those of tiles of which nothing is known, and, of the first part, the first base 0: later parts begin where
     /// the one before has ended, which its last tile has noted.
     fn reset<R: Runtime>(&self, gpu: &Gpu, client: &ComputeClient<R>, states: u32) {
         // SAFETY: `state` was checked to hold a word for each tile; bases are at least two words.
         start!(
             client, (cubes(gpu, states.div_ceil(UNITS).max(1)), CubeDim::new_1d(UNITS)),
             unsafe kernel::reset(
-                self.state.array(1), self.bases.array(1), states, if self.part == 0 { 2 } else { 0 },
-                self.origin.0, self.origin.1));
+                self.state.array(1), self.bases.array(1), states, if self.part == 0 { 2 } else { 0 }));
     }
 
     fn compact<R: Runtime>(&self, client: &ComputeClient<R>) {
@@ -635,15 +619,13 @@ impl Launch {
         };
         // SAFETY: `check` has made sure that all buffers hold `len` elements, rounded up to whole vectors of four words, and
         // the scratch its states. Vectors are loaded only where their first element is below `len`. A tile stages at most its
-        // own elements. It writes `kept` or `valid - kept` elements after those of the tiles before, so none past `len`; into a
-        // buffer of several none past its limit.
+        // own elements. It writes `kept` or `valid - kept` elements after those of the tiles before, so none past `len`.
         start!(
             client, (self.grid.clone(), CubeDim::new_1d(self.shape.units)),
             unsafe kernel::compact<S, _>(
                 width, self.from.array(width), self.flags.array(1), self.out.array(1), self.out.array(1),
                 self.rest.array(1), self.rest.array(1), state.array(1), state.array(1), prefixes.array(1),
-                self.bases.array(1), self.count.array(1), self.len, self.tiles, self.part, self.begin,
-                self.before as u32, (self.before >> 32) as u32, self.numbers.0, self.numbers.1,
-                self.limits.0, self.limits.1, self.shape));
+                self.bases.array(1), self.count.array(1), self.len, self.tiles, self.part,
+                self.begin as u32, (self.begin >> 32) as u32, self.numbers.0, self.numbers.1, self.shape));
     }
 }

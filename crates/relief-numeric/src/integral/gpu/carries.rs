@@ -173,37 +173,3 @@ pub(super) fn add_across<N: Size>(
         sync_cube();
     }
 }
-
-/// Units of a cube of [`lift`].
-pub(super) const LIFT: u32 = 256;
-
-/// Adds a row of an integral image, which begins at word `start`, to what is above each band; `long` sums are in two words there, and
-/// here all lower ones first.
-#[cube(launch_unchecked)]
-#[allow(clippy::too_many_arguments)]
-pub(super) fn lift(
-    above: &mut Array<u32>,
-    row: &Array<u32>,
-    start: u32,
-    width: u32,
-    columns: u32,
-    bands: u32,
-    #[comptime] long: bool,
-    #[comptime] float: bool,
-) {
-    let place = CUBE_POS as u32 * LIFT + UNIT_POS;
-    let (band, x) = (place / columns, place % columns);
-    if band < bands {
-        if x < width {
-            if long {
-                let more = row[(start + 2 * x) as usize];
-                let low = above[place as usize] + more;
-                let high = (bands * columns + place) as usize;
-                above[place as usize] = low;
-                above[high] += row[(start + 2 * x + 1) as usize] + u32::cast_from(low < more);
-            } else {
-                above[place as usize] = add(above[place as usize], row[(start + x) as usize], float);
-            }
-        }
-    }
-}

@@ -18,8 +18,6 @@ pub(crate) struct Plan {
     pub(crate) items: u32,
     /// Units of a plane; 1 where planes differ.
     pub(super) lanes: u32,
-    /// Whether there is a sum of what lies before all tiles.
-    continues: bool,
 }
 
 impl Plan {
@@ -31,13 +29,7 @@ impl Plan {
             units: tuning.units,
             items: tuning.items,
             lanes,
-            continues: false,
         }
-    }
-
-    /// The same of a piece of an array, after another or not.
-    pub(super) const fn continuing(self, continues: bool) -> Self {
-        Self { continues, ..self }
     }
 
     /// Vectors of a tile.
@@ -74,12 +66,10 @@ pub(super) fn scan_tiles<N: Size, M: Size>(
     to: &mut Array<Vector<u32, M>>,
     state: &mut Array<Atomic<u64>>,
     seen: &mut Array<u64>,
-    carried: &Array<u32>,
     vectors: u32,
     tiles: u32,
     #[comptime] plan: Plan,
 ) {
-    let origin = origin(carried, plan);
     let mut sums = SharedMemory::<u32>::new(comptime!(plan.planes() as usize));
     let mut chain = SharedMemory::<u32>::new(comptime!(plan.look().chain() as usize));
     let mut found = SharedMemory::<u32>::new(1usize);
@@ -95,17 +85,9 @@ pub(super) fn scan_tiles<N: Size, M: Size>(
             // rung: scan on gpu: production
             let total = all_sums(&sums, plan);
             if UNIT_POS == 0 {
-                tell::<u64>(state, tile, total, origin, comptime!(plan.look()));
+                tell::<u64>(state, tile, total, 0u32, comptime!(plan.look()));
             }
-            let prefix = look_back::<u64>(
-                state,
-                seen,
-                &mut chain,
-                tile,
-                total,
-                origin,
-                comptime!(plan.look()),
-            );
+            let prefix = look_back::<u64>(state, seen, &mut chain, tile, total, 0u32, comptime!(plan.look()));
             // end
             if UNIT_POS == 0 {
                 found[0usize] = prefix;
@@ -114,41 +96,6 @@ pub(super) fn scan_tiles<N: Size, M: Size>(
         sync_cube();
         let first = add(found[0usize], own, comptime!(plan.float));
         store::<N, M>(to, &held, &before, first, 0u32, tile, vectors, plan);
-    }
-}
-
-/// The sum of what lies before all tiles.
-#[cube]
-fn origin(carried: &Array<u32>, #[comptime] plan: Plan) -> u32 {
-    let mut origin = u32::new(0);
-    if comptime!(plan.continues) {
-        origin = carried[0usize];
-    }
-    origin
-}
-
-/// Notes the sum of all `len` numbers of a piece and of those before it, which its last sum is; where that leaves out its own number,
-/// with that. One unit.
-#[cube(launch_unchecked)]
-pub(super) fn carry<N: Size, M: Size>(
-    from: &Array<Vector<u32, N>>,
-    to: &Array<Vector<u32, M>>,
-    carried: &mut Array<u32>,
-    len: u32,
-    #[comptime] plan: Plan,
-) {
-    let (vector, place) = ((len - 1) / 4, (len - 1) % 4);
-    let sums = to[vector as usize];
-    let numbers = from[vector as usize];
-    #[unroll]
-    for k in 0..4u32 {
-        if place == k {
-            let mut sum = sums[comptime!(k as usize)];
-            if comptime!(plan.kind == Kind::Exclusive) {
-                sum = add(sum, number::<N>(numbers, k, plan), comptime!(plan.float));
-            }
-            carried[0usize] = sum;
-        }
     }
 }
 
@@ -189,7 +136,6 @@ pub(super) fn scan_shares<N: Size, M: Size>(
     from: &Array<Vector<u32, N>>,
     to: &mut Array<Vector<u32, M>>,
     totals: &Array<u32>,
-    carried: &Array<u32>,
     vectors: u32,
     each: u32,
     shares: u32,
@@ -206,11 +152,7 @@ pub(super) fn scan_shares<N: Size, M: Size>(
     }
     let (_, plane) = plane_scan(sum, plan);
     share_sums(&mut sums, plane, plan);
-    let mut first = add(
-        origin(carried, plan),
-        all_sums(&sums, plan),
-        comptime!(plan.float),
-    );
+    let mut first = all_sums(&sums, plan);
     // end
     for k in 0..each {
         // What was shared has been read by all.

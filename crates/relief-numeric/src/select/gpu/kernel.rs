@@ -11,8 +11,7 @@ use crate::scan::gpu::tiles::sum_up_to;
 /// `edges` is the same memory as `out`, and `rest_edges` as `rest`: words that two tiles share are written by atomic
 /// operations, a mask and a value, each tile its own bits. `seen` is the same memory as `state`.
 ///
-/// `begin` is the place of the part's first element, and `before` how many elements come before it less those that other
-/// buffers have of either half, in two words. What is kept may depend on `first` and `span`: the elements of a row, or keys.
+/// `begin` and `begin_high` are the place of the part's first element. What is kept may depend on `first` and `span`: the elements of a row, or keys.
 #[allow(clippy::too_many_arguments)]
 #[cube(launch_unchecked)]
 pub(super) fn compact<S: Int, N: Size>(
@@ -31,12 +30,9 @@ pub(super) fn compact<S: Int, N: Size>(
     tiles: u32,
     part: u32,
     begin: u32,
-    before: u32,
-    before_high: u32,
+    begin_high: u32,
     first: u32,
     span: u32,
-    limit: u32,
-    rest_limit: u32,
     #[comptime] shape: Shape,
 ) {
     let mut stage = SharedMemory::<S>::new(comptime!(shape.tile() as usize));
@@ -132,7 +128,6 @@ pub(super) fn compact<S: Int, N: Size>(
             low,
             high,
             prefix,
-            limit,
             per,
             shape,
             comptime!(if shape.what == What::Runs {
@@ -152,7 +147,6 @@ pub(super) fn compact<S: Int, N: Size>(
                 low,
                 high,
                 prefix,
-                limit,
                 4u32,
                 shape,
                 Field::Value,
@@ -161,17 +155,16 @@ pub(super) fn compact<S: Int, N: Size>(
         }
         if comptime!(shape.what == What::Halves) {
             // Of those before this part, `low` and `high` elements are kept.
-            let borrow = u32::cast_from(before < low);
+            let borrow = u32::cast_from(begin < low);
             flush::<S>(
                 &stage,
                 total,
                 valid - total,
                 rest,
                 rest_edges,
-                before - low,
-                before_high - high - borrow,
+                begin - low,
+                begin_high - high - borrow,
                 start - prefix,
-                rest_limit,
                 per,
                 shape,
                 Field::All,
@@ -335,22 +328,15 @@ pub(super) fn add_up(counts: &mut Array<u32>, tiles: u32, #[comptime] units: u32
     }
 }
 
-/// Makes states those of tiles of which nothing is known, and the first base, where `first` is 2 and not 0, a given one.
+/// Makes states those of tiles of which nothing is known, and the first base, where `first` is 2 and not 0, 0.
 #[cube(launch_unchecked)]
-pub(super) fn reset(
-    state: &mut Array<u32>,
-    bases: &mut Array<u32>,
-    words: u32,
-    first: u32,
-    low: u32,
-    high: u32,
-) {
+pub(super) fn reset(state: &mut Array<u32>, bases: &mut Array<u32>, words: u32, first: u32) {
     let place = ABSOLUTE_POS as u32;
     if place < words {
         state[place as usize] = 0u32;
     }
     if place < first {
-        bases[place as usize] = select(place == 0, low, high);
+        bases[place as usize] = 0u32;
     }
 }
 
@@ -634,17 +620,6 @@ fn staged<S: Int>(stage: &SharedMemory<S>, i: u32, #[comptime] field: Field, fir
     }
 }
 
-/// Whether word `place` of a result is one of the `limit` words of the buffer. What goes to the buffer before lies below 0, which is
-/// far above the limit.
-#[cube]
-pub(super) fn inside_window(place: u32, limit: u32, #[comptime] shape: Shape) -> bool {
-    let mut inside = true;
-    if comptime!(shape.windowed) {
-        inside = place < limit;
-    }
-    inside
-}
-
 /// Writes `kept` staged elements, from `stage[at]` on, as elements base + prefix … of `out`.
 ///
 /// Units take words in turn, from the first word of a line of 128 bytes on, so that a plane stores whole lines.
@@ -659,7 +634,6 @@ fn flush<S: Int>(
     low: u32,
     high: u32,
     prefix: u32,
-    limit: u32,
     #[comptime] per: u32,
     #[comptime] shape: Shape,
     #[comptime] field: Field,
@@ -673,9 +647,7 @@ fn flush<S: Int>(
         while place < kept + lead {
             if place >= lead {
                 let i = place - lead;
-                if inside_window(first + i, limit, shape) {
-                    out[(first + i) as usize] = staged::<S>(stage, at + i, field, origin);
-                }
+                out[(first + i) as usize] = staged::<S>(stage, at + i, field, origin);
             }
             place += units;
         }
@@ -705,14 +677,12 @@ fn flush<S: Int>(
                         }
                     }
                 }
-                if inside_window(first + i, limit, shape) {
-                    if mine == u32::new(comptime!(u32::MAX as i64)) {
-                        out[(first + i) as usize] = word;
-                    } else {
-                        if mine != 0u32 {
-                            edges[(first + i) as usize].fetch_and(!mine);
-                            edges[(first + i) as usize].fetch_or(word);
-                        }
+                if mine == u32::new(comptime!(u32::MAX as i64)) {
+                    out[(first + i) as usize] = word;
+                } else {
+                    if mine != 0u32 {
+                        edges[(first + i) as usize].fetch_and(!mine);
+                        edges[(first + i) as usize].fetch_or(word);
                     }
                 }
             }

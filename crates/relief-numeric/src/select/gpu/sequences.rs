@@ -9,7 +9,7 @@
 
 use cubecl::prelude::*;
 
-use super::kernel::{count_item, element, inside, inside_window, kept_element, load_marks};
+use super::kernel::{count_item, element, inside, kept_element, load_marks};
 use super::{Shape, What};
 
 /// Counts what each of `sequences` sequences of `each` vectors keeps.
@@ -66,12 +66,9 @@ pub(super) fn move_sequences<N: Size>(
     each: u32,
     part: u32,
     begin: u32,
-    before: u32,
-    before_high: u32,
+    begin_high: u32,
     first: u32,
     span: u32,
-    limit: u32,
-    rest_limit: u32,
     #[comptime] shape: Shape,
 ) {
     let sequence = ABSOLUTE_POS as u32;
@@ -89,11 +86,11 @@ pub(super) fn move_sequences<N: Size>(
         let (per, per_rest) = comptime!((shape.per_out(), shape.per()));
         let mut kept = Writer::begin(low, high, prefix, per);
         // What is left of those before this part is what `low` and `high` do not count.
-        let borrow = u32::cast_from(before < low);
+        let borrow = u32::cast_from(begin < low);
         let mut other = match shape.what {
             What::Halves => Writer::begin(
-                before - low,
-                before_high - high - borrow,
+                begin - low,
+                begin_high - high - borrow,
                 at * comptime!(shape.elements()) - prefix,
                 per_rest,
             ),
@@ -103,24 +100,22 @@ pub(super) fn move_sequences<N: Size>(
         while at < whole {
             let item = vector_at::<N>(from, flags, &mut marks, at, len, rule, true, shape);
             number += move_vector::<N>(
-                item, &marks, at, len, begin, &mut kept, &mut other, out, rest, limit, rest_limit, true,
-                shape,
+                item, &marks, at, len, begin, &mut kept, &mut other, out, rest, true, shape,
             );
             at += 1u32;
         }
         if at < end {
             let item = vector_at::<N>(from, flags, &mut marks, at, len, rule, false, shape);
             number += move_vector::<N>(
-                item, &marks, at, len, begin, &mut kept, &mut other, out, rest, limit, rest_limit, false,
-                shape,
+                item, &marks, at, len, begin, &mut kept, &mut other, out, rest, false, shape,
             );
         }
-        kept.end(edges, limit, per, shape);
+        kept.end(edges, per);
         if comptime!(shape.what == What::Halves) {
-            other.end(rest_edges, rest_limit, per_rest, shape);
+            other.end(rest_edges, per_rest);
         }
         if comptime!(shape.what == What::Runs) {
-            other.end(rest_edges, limit, per_rest, shape);
+            other.end(rest_edges, per_rest);
         }
         if sequence + 1u32 == sequences {
             let sum = low + prefix + number;
@@ -181,8 +176,6 @@ fn move_vector<N: Size>(
     other: &mut Writer,
     out: &mut Array<u32>,
     rest: &mut Array<u32>,
-    limit: u32,
-    rest_limit: u32,
     #[comptime] whole: bool,
     #[comptime] shape: Shape,
 ) -> u32 {
@@ -199,21 +192,21 @@ fn move_vector<N: Size>(
         let (word, count) = packed::<N>(item, marks, e, true, have, shape);
         number += count;
         match shape.what {
-            What::Values => kept.write(word, count, out, limit, per, shape),
+            What::Values => kept.write(word, count, out, per),
             What::Halves => {
-                kept.write(word, count, out, limit, per, shape);
+                kept.write(word, count, out, per);
                 let (word, count) = packed::<N>(item, marks, e, false, have, shape);
-                other.write(word, count, rest, rest_limit, per_rest, shape);
+                other.write(word, count, rest, per_rest);
             }
             What::Indices | What::Runs => {
                 #[unroll]
                 for k in 0..comptime!(shape.per()) {
                     let e = comptime!(e + k);
                     let count = u32::cast_from(kept_element::<N>(item, marks, 0u32, e, shape));
-                    kept.write(begin + place + e, count, out, limit, per, shape);
+                    kept.write(begin + place + e, count, out, per);
                 }
                 if comptime!(shape.what == What::Runs) {
-                    other.write(word, count, rest, limit, per_rest, shape);
+                    other.write(word, count, rest, per_rest);
                 }
             }
         }
@@ -295,20 +288,10 @@ impl Writer {
     }
 
     /// Appends `count` elements, at most `per`, packed from the lowest bits on.
-    fn write(
-        &mut self,
-        elements: u32,
-        count: u32,
-        out: &mut Array<u32>,
-        limit: u32,
-        #[comptime] per: u32,
-        #[comptime] shape: Shape,
-    ) {
+    fn write(&mut self, elements: u32, count: u32, out: &mut Array<u32>, #[comptime] per: u32) {
         if comptime!(per == 1) {
             if count > 0 {
-                if inside_window(self.place, limit, shape) {
-                    out[self.place as usize] = elements;
-                }
+                out[self.place as usize] = elements;
             }
             self.place += count;
         } else {
@@ -323,9 +306,7 @@ impl Writer {
                     self.head_place = self.place + 0u32;
                     self.head_others = self.others + 0u32;
                 } else {
-                    if inside_window(self.place, limit, shape) {
-                        out[self.place as usize] = word;
-                    }
+                    out[self.place as usize] = word;
                 }
                 self.filled -= per;
                 self.place += 1u32;
@@ -337,23 +318,17 @@ impl Writer {
     }
 
     /// Writes the words at both ends.
-    fn end(
-        &self,
-        edges: &mut Array<Atomic<u32>>,
-        limit: u32,
-        #[comptime] per: u32,
-        #[comptime] shape: Shape,
-    ) {
+    fn end(&self, edges: &mut Array<Atomic<u32>>, #[comptime] per: u32) {
         if comptime!(per > 1) {
             let bits = comptime!(32 / per);
             let all = u32::new(comptime!(u32::MAX as i64));
             if self.head_others > 0 {
                 let own = all << (self.head_others * bits);
-                share(edges, self.head_place, self.head, own, limit, shape);
+                share(edges, self.head_place, self.head, own);
             }
             if self.filled > self.others {
                 let own = (all << (self.others * bits)) & ((u32::new(1) << (self.filled * bits)) - 1u32);
-                share(edges, self.place, self.word, own, limit, shape);
+                share(edges, self.place, self.word, own);
             }
         }
     }
@@ -361,16 +336,7 @@ impl Writer {
 
 /// Writes the bits `own` of a word.
 #[cube]
-fn share(
-    edges: &mut Array<Atomic<u32>>,
-    place: u32,
-    word: u32,
-    own: u32,
-    limit: u32,
-    #[comptime] shape: Shape,
-) {
-    if inside_window(place, limit, shape) {
-        edges[place as usize].fetch_and(!own);
-        edges[place as usize].fetch_or(word);
-    }
+fn share(edges: &mut Array<Atomic<u32>>, place: u32, word: u32, own: u32) {
+    edges[place as usize].fetch_and(!own);
+    edges[place as usize].fetch_or(word);
 }
