@@ -162,17 +162,13 @@ fn publish<S: Int>(
     }
 }
 
-/// Publishes what a tile comes to; of the first, `origin` is what lies before it. One unit, and as soon as it is known.
+/// Publishes what a tile comes to. One unit, and as soon as it is known.
 #[cube]
-pub(crate) fn tell<S: Int>(
-    state: &mut Array<Atomic<S>>,
-    tile: u32,
-    own: u32,
-    origin: u32,
-    #[comptime] look: Look,
-) {
+pub(crate) fn tell<S: Int>(state: &mut Array<Atomic<S>>, tile: u32, own: u32, #[comptime] look: Look) {
     if tile == 0 {
-        let all = add(origin, own, comptime!(look.float()));
+        // A variable, since CUDA cannot take the bits of a constant for those of a number.
+        let mut all = u32::new(0);
+        all = add(all, own, comptime!(look.float()));
         publish::<S>(state, tile, UP_TO_END, all, look);
     } else {
         publish::<S>(state, tile, OWN, own, look);
@@ -189,12 +185,11 @@ pub(crate) fn look_back<S: Int>(
     chain: &mut SharedMemory<u32>,
     tile: u32,
     own: u32,
-    origin: u32,
     #[comptime] look: Look,
 ) -> u32 {
     let (window, windows) = comptime!((look.window(), look.windows()));
     let lane = UNIT_POS_PLANE;
-    let mut before = select(tile == 0, origin, 0u32);
+    let mut before = u32::new(0);
     if tile > 0 {
         // What the tiles from `end` on come to is known.
         let mut end = tile;
@@ -298,7 +293,7 @@ mod tests {
         #[comptime] look: Look,
     ) {
         let mut chain = SharedMemory::<u32>::new(comptime!(look.chain() as usize));
-        let before = look_back::<u32>(state, seen, &mut chain, tile, 5u32, 0u32, look);
+        let before = look_back::<u32>(state, seen, &mut chain, tile, 5u32, look);
         if UNIT_POS == 0 {
             out[0usize] = before;
         }

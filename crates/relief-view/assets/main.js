@@ -7,7 +7,7 @@ import { Gl } from "./gl.js";
 import { problems, story, tree } from "./panels.js";
 import { names as rampNames, ramp } from "./ramps.js";
 import { direction, orbit, relief, visible, windowOf } from "./shading.js";
-import { Tiles } from "./tiles.js";
+import { TILE, Tiles } from "./tiles.js";
 import { clamp, count, element, length } from "./words.js";
 
 const $ = (id) => document.getElementById(id);
@@ -16,7 +16,6 @@ const MODES = ["gray", "colour", "threshold", "relief", "solid"];
 
 const camera = new Camera();
 const tiles = new Tiles(() => redraw());
-const TILE = 256;
 
 /** What is looked at and how: all of it is in the address. */
 const view = {
@@ -30,7 +29,7 @@ let job = null;
 let place = null;      // where the pointer is, in screen pixels
 let keyboard = false;  // whether the cross in the middle is what is pointed at
 let ruler = null;      // { from, to, done } in pixels of the raster
-let dismissed = "";
+let doubting = false; // whether warnings are listed
 let painter = null, assemblies = [];
 let shown = [];        // the tiles of the first design that are drawn, with their states
 let ratio = 1;
@@ -120,7 +119,7 @@ function draw() {
     if (which === 0) shown = states;
     windows.push(windowOf(camera, level, of));
   }
-  tiles.want(lists.flatMap(({ first }) => first), interleaved(lists.map(({ list }) => list)));
+  tiles.want(lists.flatMap(({ first }) => first), interleaved(lists.map(({ list }) => list)), whole());
   paint(windows, level);
   draft(level);
   status(lists.flatMap(({ list }) => list), level);
@@ -195,20 +194,25 @@ function hatch(x, y, level) {
   const of = raster();
   const [right, bottom] = camera.toScreen(Math.min((x + 1) * side, of.columns), Math.min((y + 1) * side, of.rows));
   pen.save();
-  pen.beginPath();
-  pen.rect(left, top, right - left, bottom - top);
-  pen.clip();
-  pen.beginPath();
+  lines(pen, [left, top, right, bottom]);
+  pen.restore();
+}
+
+/** Fine lines over a part of a canvas, which say that it is not yet exact. */
+function lines(on, [left, top, right, bottom]) {
+  on.beginPath();
+  on.rect(left, top, right - left, bottom - top);
+  on.clip();
+  on.beginPath();
   // Lines of neighbours meet: they count from the window's corner.
   const gap = 14 * ratio;
   for (let at = Math.floor((left + top) / gap) * gap; at < right + bottom; at += gap) {
-    pen.moveTo(at - top, top);
-    pen.lineTo(at - bottom, bottom);
+    on.moveTo(at - top, top);
+    on.lineTo(at - bottom, bottom);
   }
-  pen.lineWidth = ratio;
-  pen.strokeStyle = "rgba(255, 190, 60, .28)";
-  pen.stroke();
-  pen.restore();
+  on.lineWidth = ratio;
+  on.strokeStyle = "rgba(255, 190, 60, .28)";
+  on.stroke();
 }
 
 function executed({ x, y, width, height, share }) {
@@ -273,6 +277,9 @@ function cross() {
   }
 }
 
+/** The tile of the whole raster, in the corner. */
+const whole = () => ({ ...tileView(0), level: levels(raster().columns, raster().rows), x: 0, y: 0 });
+
 /** A canvas of 180 columns in the corner: the whole, and where the window is. */
 function minimap() {
   const map = $("map");
@@ -286,7 +293,7 @@ function minimap() {
     map.style.height = `${height / ratio}px`;
     map.dataset.name = "";
   }
-  const id = { ...tileView(0), level: levels(of.columns, of.rows), x: 0, y: 0 };
+  const id = whole();
   const tile = tiles.get(id);
   const ink = map.getContext("2d");
   ink.clearRect(0, 0, width, height);
@@ -305,7 +312,13 @@ function minimap() {
     }
     ink.imageSmoothingQuality = "high";
     ink.drawImage(map.picture, 0, 0, width, height);
+    if (tile.within > 0) {
+      ink.save();
+      lines(ink, [0, 0, width, height]);
+      ink.restore();
+    }
   }
+  map.dataset.exact = String(tile?.within === 0);
   const [left, top] = camera.toRaster(0, 0), [right, bottom] = camera.toRaster(camera.width, camera.height);
   const x = (left / of.columns) * width, y = (top / of.rows) * height;
   const w = ((right - left) / of.columns) * width, h = ((bottom - top) / of.rows) * height;
@@ -734,9 +747,9 @@ function press(key, shift) {
     g: () => change({ mode: "gray" }), c: () => change({ mode: "colour" }), t: () => change({ mode: "threshold" }), s: () => change({ mode: "relief" }),
     3: () => painter.solid && change({ mode: "solid" }),
     l: () => change({ azimuth: (view.azimuth + (shift ? 345 : 15)) % 360 }),
-    m: toggleRuler, x: () => designs.length > 1 && change({ compare: !view.compare }), n: toggleSide, p: speak, w: why,
+    d: () => doubt(!doubting), m: toggleRuler, x: () => designs.length > 1 && change({ compare: !view.compare }), n: toggleSide, p: speak, w: why,
     Enter: () => { if (ruler) mark(camera.toRaster(camera.width / 2, camera.height / 2)); },
-    Escape: () => { ruler = null; $("why").hidden = true; settle(); },
+    Escape: () => { ruler = null; $("why").hidden = true; doubt(false); settle(); },
     "?": () => $("help").showModal(),
   };
   const action = actions[key] ?? actions[key.toLowerCase()];
@@ -785,6 +798,7 @@ $("compare").addEventListener("click", () => change({ compare: !view.compare }))
 $("fit").addEventListener("click", () => { camera.fit(); redraw(); });
 $("toggle").addEventListener("click", toggleSide);
 $("keys").addEventListener("click", () => $("help").showModal());
+$("doubts").addEventListener("click", () => doubt(!doubting));
 
 // ---- the server -------------------------------------------------------------------------------------------------------------------
 
@@ -797,6 +811,7 @@ function take(state) {
     // What is being read anew stays as it was until it is there.
     const now = told.ready ? told.scene : was;
     const before = was && now && was.key !== now.key ? was : designs[which]?.before ?? null;
+    if (before === was && before && now.since?.key === before.key) tiles.carry(before, now, now.since.rects);
     return { ...told, scene: now, before };
   });
   const [told] = designs;
@@ -828,14 +843,21 @@ function take(state) {
 }
 
 function report(of) {
+  // What is wrong is shown over the picture; what is doubtful is counted, and listed when it is asked for.
   const warnings = of.scene?.warnings ?? [];
-  const name = JSON.stringify(warnings);
+  const button = $("doubts");
+  button.hidden = warnings.length === 0;
+  button.textContent = `${count(warnings.length)} ${warnings.length === 1 ? "warning" : "warnings"}`;
+  button.setAttribute("aria-expanded", String(doubting && !of.trouble));
   problems($("problems"), {
-    trouble: of.trouble, warnings: dismissed === name ? [] : warnings, name: of.name.split("/").at(-1), shown: of.scene !== null,
-  }, () => {
-    dismissed = name;
-    report(of);
-  });
+    trouble: of.trouble, warnings: doubting ? warnings : [], name: of.name.split("/").at(-1), shown: of.scene !== null,
+  }, () => doubt(false));
+}
+
+/** Lists warnings, or does no longer. */
+function doubt(listed) {
+  doubting = listed;
+  if (designs.length > 0) report(designs.find(({ trouble }) => trouble) ?? designs[0]);
 }
 
 let events = null;

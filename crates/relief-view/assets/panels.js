@@ -55,7 +55,7 @@ export function story(panel, { x, y, value, nodes, decides, cut }, close) {
     if (node.folded) notes.push(node.folded.before === node.folded.after ? `leaves ${count(node.folded.before)}` : `makes ${count(node.folded.after)} of ${count(node.folded.before)}`);
     if (number === decides) notes.push("decides");
     item.append(node.role ? element("span", { class: "role" }, `${node.role} `) : "", node.kind, " ",
-      element("span", { class: "line" }, `line ${node.line}`), ` ${count(node.value)}`,
+      element("span", { class: "line" }, `line ${node.line}`), element("span", { class: "value" }, count(node.value)),
       element("small", {}, notes.length > 0 ? ` · ${notes.join(" · ")}` : ""));
     list.append(item);
   });

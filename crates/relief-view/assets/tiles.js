@@ -6,6 +6,15 @@ const EFFORTS = ["1048576", "16777216", "268435456", "4294967296", "184467440737
 /** The most requests at the same time. A browser has six connections to a server, of which one tells of changes. */
 const MOST_AT_ONCE = 5;
 
+/** Of these the most that may take long: what hands ask for, such as a single sample, has a connection as well. */
+const MOST_REFINING = 4;
+
+/** The effort after which the whole raster in the corner is left as it is: it is small, and may take for ever. */
+const LAST_OF_MAP = 3;
+
+/** Columns and rows of a tile. */
+export const TILE = 256;
+
 /** Bytes of tiles that are held. */
 const BUDGET = 160e6;
 
@@ -19,6 +28,8 @@ export class Tiles {
     this.bytes = 0;
     this.wanted = [];
     this.seen = new Set();
+    /** The address of the whole raster in the corner. */
+    this.map = null;
     this.asked = new Map();
     this.viewport = 0;
     /** Requests at the same time: as many as the server computes, since what waits there cannot be put in a new order here. */
@@ -48,10 +59,12 @@ export class Tiles {
     return tile;
   }
 
-  /** These are wanted, the first first; no others are any more. Those of `ids` until they are exact, those of `first` as they come. */
-  want(first, ids) {
+  /** These are wanted, the first first; no others are any more. Those of `ids` until they are exact, `map` after all of them, and the
+   * others of `first` as they come. */
+  want(first, ids, map = null) {
     const addresses = [...first, ...ids].map(Tiles.address);
     this.seen = new Set(ids.map(Tiles.address));
+    this.map = map && Tiles.address(map);
     if (addresses.length === this.wanted.length && addresses.every((address, i) => address === this.wanted[i])) return;
     this.wanted = addresses;
     this.viewport += 1;
@@ -63,6 +76,21 @@ export class Tiles {
       }
     }
     this.pump();
+  }
+
+  /** A design is another one in `rects` alone: what was held of `before` beyond them is of `now` as well. Keys and roots tell both. */
+  carry(before, now, rects) {
+    const head = ({ key, root }) => `tile/${key}/${root}/`;
+    for (const [address, tile] of [...this.held]) {
+      if (!address.startsWith(head(before))) continue;
+      const rest = address.slice(head(before).length);
+      const [, level, x, y] = rest.split("/").map(Number);
+      const side = TILE * 2 ** level;
+      const meets = ([left, top, width, height]) => left < (x + 1) * side && left + width > x * side && top < (y + 1) * side && top + height > y * side;
+      if (rects.some(meets) || this.held.has(head(now) + rest)) continue;
+      this.held.set(head(now) + rest, tile);
+      this.bytes += tile.samples.byteLength;
+    }
   }
 
   /** How many of the wanted tiles are there, how many are exact, and how far the others may be off. */
@@ -86,14 +114,26 @@ export class Tiles {
       if (next === undefined) {
         // All are there: the least exact becomes exact.
         const refining = [...this.asked.values()].filter((request) => request.effort > 0).length;
-        if (refining >= 2) return;
-        const open = this.wanted.filter((address) => free(address) && this.seen.has(address) && this.held.get(address).within > 0);
-        if (open.length === 0) return;
-        next = open.reduce((a, b) => (this.held.get(b).effort < this.held.get(a).effort ? b : a));
+        if (refining >= MOST_REFINING) return;
+        next = this.open((address) => free(address) && this.seen.has(address), EFFORTS.length - 1)
+          ?? (refining === 0 ? this.open((address) => free(address) && address === this.map, LAST_OF_MAP) : null);
+        if (next === null) return;
         effort = Math.min(this.held.get(next).effort + 1, EFFORTS.length - 1);
       }
       this.ask(next, effort);
     }
+  }
+
+  /** The first of the wanted tiles that are not exact with the least effort, of those that `may` be taken, up to the effort `last`. */
+  open(may, last) {
+    let found = null;
+    for (const address of this.wanted) {
+      const tile = this.held.get(address);
+      if (!tile || tile.within === 0 || !may(address)) continue;
+      if (address === this.map && !this.seen.has(address) && tile.effort >= last) continue;
+      if (found === null || tile.effort < this.held.get(found).effort) found = address;
+    }
+    return found;
   }
 
   async ask(address, effort) {

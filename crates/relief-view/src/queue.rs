@@ -15,6 +15,10 @@ use crate::fault::Fault;
 /// The most requests that wait. Those of the oldest viewports are refused when there are more.
 const MAX_WAITING: usize = 512;
 
+/// Windows of levels that are read of a raster at the same time. Each is computed by all threads: more of them would take memory and end no
+/// sooner. One is left for what is quick.
+pub(crate) const READERS: usize = 4;
+
 /// How long a thread waits for answers to be sent that hold the memory it needs, before it looks again.
 const RETRY: Duration = Duration::from_millis(20);
 
@@ -146,7 +150,7 @@ impl Queue {
             if state.stopped {
                 return None;
             }
-            let crowded = state.slow > 0 && state.slow + 1 >= self.threads;
+            let crowded = state.slow > 0 && state.slow + 1 >= self.threads.min(READERS);
             let first = state.waiting.iter().find(|order| !(order.0 && crowded)).copied();
             let Some(order) = first else {
                 state = self.ready.wait(state).unwrap_or_else(PoisonError::into_inner);

@@ -9,7 +9,7 @@ use relief_design::NodeId;
 use relief_engine::{Cancel, Error, Options, Plan, Progress, Renderer};
 
 use crate::fault::Fault;
-use crate::queue::Queue;
+use crate::queue::{Queue, READERS};
 use crate::scene::Scene;
 
 /// Nodes other than roots that can be looked at at the same time.
@@ -24,7 +24,7 @@ struct Entry {
     node: NodeId,
     root: bool,
     /// Locked while it is made.
-    renderer: Mutex<Option<Result<Arc<Renderer>, Fault>>>,
+    renderer: Mutex<Option<Arc<Renderer>>>,
     dropped: AtomicBool,
 }
 
@@ -119,14 +119,15 @@ impl Renderers {
             return Err(Fault::busy());
         }
         if let Some(made) = &*renderer {
-            return made.clone();
+            return Ok(Arc::clone(made));
         }
-        let made = self.make(scene, node, progress, cancel);
-        // What was cancelled is made for the next who asks.
-        if !cancel.is_cancelled() {
-            *renderer = Some(made.clone());
+        let made = self.make(scene, node, progress, cancel)?;
+        // What was cancelled is made for the next who asks, as what failed is: a picture may be there again.
+        if cancel.is_cancelled() {
+            return Err(Fault::engine(&Error::Cancelled));
         }
-        made
+        *renderer = Some(Arc::clone(&made));
+        Ok(made)
     }
 
     /// The entry of a node, and one that gives way to it; `None` where the design is shown no longer.
@@ -188,7 +189,7 @@ impl Renderers {
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .take();
-        if let Some(Ok(renderer)) = made {
+        if let Some(renderer) = made {
             while Arc::strong_count(&renderer) > 1 {
                 thread::sleep(RETRY);
             }
@@ -215,7 +216,9 @@ impl Renderers {
         let design = scene.design_of(node);
         let with = |threads: usize| {
             let options = Options::default().memory(self.share.bytes).threads(threads);
-            Plan::new(&design, &*scene.images, &options.levels())
+            let readers = self.threads.min(READERS);
+            let options = options.levels().with(|with| with.level_readers = Some(readers));
+            Plan::new(&design, &*scene.images, &options)
         };
         let first = with(self.threads);
         let mut threads = self.threads;
@@ -229,9 +232,16 @@ impl Renderers {
         first
     }
 
-    /// Whether a design can be planned at all.
-    pub(crate) fn check(&self, scene: &Scene) -> Result<(), Fault> {
-        (self.plan(scene, scene.design.root())).map_or_else(|error| Err(self.fault(&error)), |_| Ok(()))
+    /// The bytes of a design and of the indices of its drawings, if it can be planned at all.
+    pub(crate) fn check(&self, scene: &Scene) -> Result<u64, Fault> {
+        (self.plan(scene, scene.design.root()))
+            .map(|plan| plan.peak().design)
+            .map_err(|error| self.fault(&error))
+    }
+
+    /// Whether two designs of so many bytes fit into the memory of one.
+    pub(crate) const fn fit(&self, one: u64, other: u64) -> bool {
+        one.saturating_add(other) <= self.share.bytes
     }
 
     fn fault(&self, error: &Error) -> Fault {

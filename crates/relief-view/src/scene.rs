@@ -1,9 +1,10 @@
 //! A design that is shown, and what is told of it.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use relief_design::{Design, ImageSource, NodeId, Report, visible};
-use relief_engine::{KnownLevels, MAX_LEVEL};
+use relief_engine::{KnownLevels, MAX_LEVEL, Rect, differing};
 use serde_json::{Value, json};
 
 use crate::source::Opened;
@@ -14,11 +15,32 @@ const MAX_LISTED: usize = 5_000;
 /// The most characters of a line that are shown.
 const MAX_LINE: usize = 240;
 
+/// The most rectangles that are told in which a design differs from the one before.
+const MAX_RECTS: usize = 256;
+
+/// In what a design differs from the one before.
+pub(crate) struct Since {
+    /// The key of the one before.
+    key: String,
+    /// Beyond them the rasters are the same.
+    rects: Vec<Rect>,
+}
+
+impl Since {
+    fn json(&self) -> Value {
+        let rects: Vec<Value> = (self.rects.iter())
+            .map(|rect| json!([rect.x(), rect.y(), rect.width(), rect.height()]))
+            .collect();
+        json!({ "key": self.key, "rects": rects })
+    }
+}
+
 /// A design as it is shown.
 pub(crate) struct Scene {
     pub(crate) key: String,
     pub(crate) design: Design,
     pub(crate) images: Arc<dyn ImageSource>,
+    pub(crate) pictures: BTreeMap<String, String>,
     pub(crate) known: Option<Arc<dyn KnownLevels>>,
     pub(crate) text: String,
     pub(crate) warnings: Vec<Value>,
@@ -32,6 +54,7 @@ impl Scene {
             key: opened.key,
             design: opened.design,
             images: opened.images,
+            pictures: opened.pictures,
             known: opened.known,
             text: opened.text,
         }
@@ -55,8 +78,27 @@ impl Scene {
         }
     }
 
+    /// Where its raster may be another than that of `before`, if that is worth telling: both are as large, and parts are the same.
+    pub(crate) fn since(&self, before: &Self) -> Option<Since> {
+        let size = |scene: &Self| (scene.design.canvas().width, scene.design.canvas().height);
+        if size(self) != size(before) {
+            return None;
+        }
+        let same = |name: &str| {
+            let of = |scene: &Self| scene.pictures.get(name).cloned();
+            of(self).is_some_and(|picture| of(before) == Some(picture))
+        };
+        let rects = differing(&before.design, &self.design, &same).ok()?;
+        let all: u128 = rects.iter().map(Rect::area).sum();
+        let worth = rects.len() <= MAX_RECTS && all < Rect::sized(size(self).0, size(self).1).area();
+        worth.then(|| Since {
+            key: before.key.clone(),
+            rects,
+        })
+    }
+
     /// The raster and its nodes, for the page.
-    pub(crate) fn json(&self) -> Value {
+    pub(crate) fn json(&self, since: Option<&Since>) -> Value {
         let canvas = &self.design.canvas();
         let lines: Vec<&str> = self.text.lines().collect();
         let first = self.design.nodes().len().saturating_sub(MAX_LISTED);
@@ -88,6 +130,7 @@ impl Scene {
             "root": self.design.root().0,
             "nodes": nodes,
             "warnings": self.warnings,
+            "since": since.map(Since::json),
         })
     }
 }

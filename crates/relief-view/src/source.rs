@@ -1,5 +1,6 @@
 //! Where designs come from.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -29,6 +30,9 @@ pub struct Opened {
     pub images: Arc<dyn ImageSource>,
     /// A name for the samples that it makes: another one whenever they may be others. Hexadecimal digits.
     pub key: String,
+    /// The files of its pictures by the names that it gives them, each with a name for what it holds, which is another one whenever that may
+    /// be something else: of two designs, tiles that show nothing else need not be computed again.
+    pub pictures: BTreeMap<String, String>,
     /// Its text, in which warnings point to lines.
     pub text: String,
     /// What is right and most likely not meant.

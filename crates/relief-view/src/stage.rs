@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
@@ -32,6 +33,8 @@ struct Slot {
     source: Arc<dyn DesignSource>,
     /// As it was last right, ready to be computed.
     scene: Option<Arc<Scene>>,
+    /// The bytes of it and of the indices of its drawings.
+    bytes: u64,
     /// What is told of it.
     told: Value,
     /// What is wrong with it now.
@@ -62,6 +65,7 @@ impl Stage {
             files: source.files(),
             source: Arc::from(source),
             scene: None,
+            bytes: 0,
             told: Value::Null,
             trouble: Value::Null,
             loading: Some(0.0),
@@ -143,7 +147,13 @@ impl Stage {
                 }
                 slots[slot].opening = cancel.clone();
             }
-            self.open(slot, &cancel);
+            let opened = catch_unwind(AssertUnwindSafe(|| self.open(slot, &cancel)));
+            if opened.is_err() {
+                self.fail(
+                    slot,
+                    told(&Fault::failed("a defect of Relief: opening the design failed")),
+                );
+            }
         }
     }
 
@@ -168,13 +178,24 @@ impl Stage {
     /// Opens a design. Where it is wrong, the one before stays.
     fn open(&self, slot: usize, cancel: &Cancel) {
         let source = Arc::clone(&self.lock()[slot].source);
+        let began = SystemTime::now();
         let opened = match source.open() {
             Ok(opened) => opened,
-            Err(error) => return self.fail(slot, trouble(error)),
+            Err(error) => {
+                self.look_beside(slot, &source.files());
+                return self.fail(slot, trouble(error));
+            }
         };
         let mut files = source.files();
         files.extend(opened.files.iter().cloned());
-        let stamps = stamps(&files);
+        let mut stamps = stamps(&files);
+        // What changed while it was read is read again. Clocks of other machines may be ahead.
+        let ended = SystemTime::now();
+        for stamp in stamps.values_mut() {
+            if stamp.is_some_and(|(changed, _)| began <= changed && changed <= ended) {
+                *stamp = None;
+            }
+        }
         let scene = Arc::new(Scene::new(opened));
         let same = {
             let slot = &mut self.lock()[slot];
@@ -187,7 +208,7 @@ impl Stage {
             let same = slot.scene.as_ref().is_some_and(|before| before.key == scene.key);
             if same {
                 // Comments, warnings and places may have changed.
-                slot.told = scene.json();
+                slot.told = scene.json(None);
                 slot.scene = Some(Arc::clone(&scene));
                 slot.trouble = Value::Null;
                 slot.loading = None;
@@ -197,20 +218,25 @@ impl Stage {
         if same {
             return self.tell();
         }
-        if let Err(fault) = self.renderers.check(&scene) {
-            return self.fail(slot, told(&fault));
-        }
+        let bytes = match self.renderers.check(&scene) {
+            Ok(bytes) => bytes,
+            Err(fault) => return self.fail(slot, told(&fault)),
+        };
         // There is memory for one of them.
-        let before = {
+        let (before, held) = {
             let slot = &mut self.lock()[slot];
             slot.loading = Some(0.0);
             slot.trouble = Value::Null;
-            slot.scene.take()
+            (slot.scene.take(), slot.bytes)
         };
         self.tell();
         if let Some(before) = &before {
             self.renderers.forget(&before.key);
         }
+        // Nothing is prepared at this moment: there is memory for both.
+        let since = (before.as_deref())
+            .filter(|_| self.renderers.fit(bytes, held))
+            .and_then(|before| scene.since(before));
         self.renderers.show(&scene.key);
         let mut last: Option<Instant> = None;
         let mut progress = |progress: Progress| {
@@ -226,8 +252,9 @@ impl Stage {
         match made {
             Ok(_) => {
                 let slot = &mut self.lock()[slot];
-                slot.told = scene.json();
+                slot.told = scene.json(since.as_ref());
                 slot.scene = Some(scene);
+                slot.bytes = bytes;
                 slot.loading = None;
             }
             Err(fault) => {
@@ -246,6 +273,19 @@ impl Stage {
         self.tell();
     }
 
+    /// Has what is missing seen when it comes: where a design is wrong, the folders of its files are looked at as well.
+    fn look_beside(&self, slot: usize, files: &[PathBuf]) {
+        let slot = &mut self.lock()[slot];
+        let folders = files.iter().filter_map(|file| file.parent());
+        let folders = folders.map(|folder| match folder.as_os_str().is_empty() {
+            true => PathBuf::from("."),
+            false => folder.to_path_buf(),
+        });
+        let new: Vec<PathBuf> = folders.filter(|folder| !slot.files.contains(folder)).collect();
+        slot.stamps.extend(stamps(&new));
+        slot.files.extend(new);
+    }
+
     fn fail(&self, slot: usize, trouble: Value) {
         {
             let slot = &mut self.lock()[slot];
@@ -257,7 +297,9 @@ impl Stage {
 
     /// Tells all that listen how it stands.
     fn tell(&self) {
-        let designs: Vec<Value> = (self.lock().iter())
+        // Whoever tells later tells what is later.
+        let slots = self.lock();
+        let designs: Vec<Value> = (slots.iter())
             .map(|slot| {
                 json!({
                     "name": visible(slot.source.name()),
@@ -275,6 +317,7 @@ impl Stage {
             "designs": designs,
         });
         self.state.send_replace(state.to_string());
+        drop(slots);
     }
 
     fn lock(&self) -> MutexGuard<'_, Vec<Slot>> {

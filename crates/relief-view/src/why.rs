@@ -17,18 +17,30 @@ use crate::routes::{App, Caching, Reply, node_of};
 /// The most memory of the job that explains a sample; it counts as that of an answer.
 const MEMORY: u64 = 64 << 20;
 
-/// The nodes of a pixel of a node, `x=` and `y=`.
+/// The nodes of a pixel of a node, `x=` and `y=`: columns and rows from 0, or lengths.
 pub(crate) async fn reply(app: &Arc<App>, query: &Query<'_>) -> Result<Reply, Fault> {
     let scene = app.scene(query.get("design").unwrap_or("0"))?;
     let node = node_of(&scene, query.get("node").unwrap_or("root"))?;
-    let (x, y) = (query.number("x", None)?, query.number("y", None)?);
+    let [x, y] = ["x", "y"].map(|name| query.get(name));
+    let (Some(x), Some(y)) = (x, y) else {
+        return Err(Fault::request(
+            "x= and y= say which pixel: its column and row from 0, or lengths such as 12.5mm",
+        ));
+    };
+    let pixel =
+        relief_design::rectangle([x, y, "1", "1"], scene.design.canvas().pixel).map_err(|problem| {
+            let shown =
+                |text: &str| relief_design::visible(&text.chars().take(40).collect::<String>()).into_owned();
+            Fault::request(format!("x={}, y={}: {problem}", shown(x), shown(y)))
+        })?;
     let (width, height) = (scene.design.node(node).width, scene.design.node(node).height);
-    if x >= width || y >= height {
+    let (x, y) = (pixel.x(), pixel.y());
+    if !Rect::sized(width, height).contains(&pixel) {
         return Err(Fault::request(format!(
             "the pixel {x},{y} does not lie in the {width}×{height} of the node"
         )));
     }
-    let place = (x.cast_signed(), y.cast_signed());
+    let place = (x, y);
     let bytes = MEMORY.min(app.queue.largest());
     let stamp = {
         let mut viewports = app.viewports.lock().unwrap_or_else(PoisonError::into_inner);

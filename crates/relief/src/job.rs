@@ -166,9 +166,10 @@ fn named(opened: &Opened) -> Result<blake3::Hasher, Failure> {
 #[cfg(feature = "view")]
 const DIGESTED: u64 = 256 << 20;
 
-/// A name for the samples of a design: another one whenever they may be others.
+/// A name for the samples of a design: another one whenever they may be others; and one for each of its pictures, by their names.
 #[cfg(feature = "view")]
-pub(crate) fn key(opened: &Opened) -> Result<blake3::Hash, Failure> {
+pub(crate) fn key(opened: &Opened) -> Result<(blake3::Hash, Vec<(String, String)>), Failure> {
+    let mut pictures = Vec::new();
     let mut hasher = blake3::Hasher::new();
     hasher.update(&relief_design::MEANING.to_le_bytes());
     hasher.update(opened.digest.as_bytes());
@@ -182,18 +183,20 @@ pub(crate) fn key(opened: &Opened) -> Result<blake3::Hash, Failure> {
             source,
         };
         // What a packed job holds does not change while it is open.
-        if opened.packed {
-            hasher.update(opened.files.digest(name).map_err(failed)?.as_bytes());
-            continue;
-        }
-        let (bytes, stamps) = opened.files.stamps(name).map_err(failed)?;
-        if bytes <= DIGESTED {
-            hasher.update(opened.files.digest(name).map_err(failed)?.as_bytes());
+        let large = if opened.packed {
+            None
         } else {
-            hasher.update(stamps.as_bytes());
-        }
+            let (bytes, stamps) = opened.files.stamps(name).map_err(failed)?;
+            (bytes > DIGESTED).then_some(stamps)
+        };
+        let of_it = match large {
+            Some(stamps) => blake3::hash(stamps.as_bytes()),
+            None => opened.files.digest(name).map_err(failed)?,
+        };
+        hasher.update(of_it.as_bytes());
+        pictures.push((name.to_owned(), of_it.to_hex().to_string()));
     }
-    Ok(hasher.finalize())
+    Ok((hasher.finalize(), pictures))
 }
 
 /// The pictures of a design, by name, with the digests of their files.

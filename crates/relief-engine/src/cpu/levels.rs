@@ -1,6 +1,7 @@
 //! Figures of blocks: from what is known, and where that does not do from samples.
 
-use std::sync::atomic::{self, AtomicUsize};
+use std::sync::atomic::{self, AtomicU64, AtomicUsize};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use relief_raster::{Rect, Sample, View, ViewMut};
@@ -56,8 +57,14 @@ impl<S: Sample> Cpu<S> {
             let first = (self.kept.workers).run(|| self.ask(Grid { xs: &xs, ys: &ys }, true));
             let first = first.first().copied().unwrap_or(Summary::EMPTY);
             let mut one = Some((0, Refining::new(rect, first, statistic, effort)));
-            let refined = self.refined(|| one.take(), true, cancel)?;
-            Ok(refined.first().map_or(first, |(_, summary)| *summary))
+            let mut found = first;
+            self.refined(
+                || one.take(),
+                |_, refining| found = refining.known(),
+                true,
+                cancel,
+            )?;
+            Ok(found)
         })
     }
 
@@ -117,16 +124,17 @@ impl<S: Sample> Cpu<S> {
         )))
     }
 
-    /// Refines the blocks that `next` gives, one after the other; what is known of each then, with its number.
+    /// Refines the blocks that `next` gives, one after the other; `done` takes each with its number.
     ///
     /// A stretch at a time is looked at by a thread of the pool: one of these that waits for others may take up anything meanwhile, and an
     /// answer that takes for ever would hold up the one that it waits for.
     fn refined(
         &self,
         mut next: impl FnMut() -> Option<(usize, Refining)> + Send,
+        mut done: impl FnMut(usize, Refining) + Send,
         zeros: bool,
         cancel: &Cancel,
-    ) -> Result<Vec<(usize, Summary)>, Error> {
+    ) -> Result<(), Error> {
         let mut samples = Vec::new();
         let mut compute = |rect: Rect| {
             self.leaf(rect, &mut samples, cancel, |view| {
@@ -134,7 +142,7 @@ impl<S: Sample> Cpu<S> {
             })
         };
         let mut ask = |grid: Grid<'_>| self.ask(grid, zeros);
-        let (mut known, mut current) = (Vec::new(), None);
+        let mut current = None;
         let mut stretch = || {
             let mut left = STRETCH;
             while left > 0 {
@@ -146,7 +154,7 @@ impl<S: Sample> Cpu<S> {
                 if refining.go_on(&mut left, &mut ask, &mut compute)? {
                     current = Some((number, refining));
                 } else {
-                    known.push((number, refining.known()));
+                    done(number, refining);
                 }
             }
             Ok(true)
@@ -154,7 +162,7 @@ impl<S: Sample> Cpu<S> {
         loop {
             cancel.check()?;
             if !self.kept.workers.run(&mut stretch)? {
-                return Ok(known);
+                return Ok(());
             }
         }
     }
@@ -174,6 +182,8 @@ impl<S: Sample> Cpu<S> {
             self.fill(window, ViewMut::packed(out, width, height), cancel)?;
             return Ok(Exactness::Exact);
         }
+        // Each holds what is known of the blocks of a piece.
+        let _reader = self.kept.readers.one(cancel)?;
         let width = window.width();
         let columns = width.min(PIECE);
         let rows = (PIECE / columns).max(1);
@@ -239,19 +249,33 @@ impl<S: Sample> Cpu<S> {
                 u128::from(most - least)
             };
             let all: u128 = open.iter().map(off).sum();
-            let next = AtomicUsize::new(0);
+            let shares: Vec<u64> = (open.iter())
+                .map(|number| match effort {
+                    u64::MAX => effort,
+                    _ => (u128::from(effort) * off(number) / all.max(1)) as u64,
+                })
+                .collect();
+            let (next, spent) = (AtomicUsize::new(0), AtomicU64::new(0));
+            let blocks = Mutex::new(&mut known);
+            let blocks = || blocks.lock().unwrap_or_else(PoisonError::into_inner);
             let refine_some = || {
                 let take = || {
-                    let number = *open.get(next.fetch_add(1, atomic::Ordering::Relaxed))?;
-                    let share = u128::from(effort) * off(&number) / all.max(1);
-                    let share = if effort == u64::MAX { effort } else { share as u64 };
-                    let refining = Refining::new(grid.rect(number), known[number], statistic, share);
-                    Some((number, refining))
+                    let place = next.fetch_add(1, atomic::Ordering::Relaxed);
+                    let number = *open.get(place)?;
+                    let refining =
+                        Refining::new(grid.rect(number), blocks()[number], statistic, shares[place]);
+                    Some((place, refining))
                 };
-                self.refined(take, false, cancel)
+                let done = |place: usize, refining: Refining| {
+                    spent.fetch_add(shares[place] - refining.left(), atomic::Ordering::Relaxed);
+                    blocks()[open[place]] = refining.known();
+                };
+                self.refined(take, done, false, cancel)
             };
-            let refined: Vec<Vec<(usize, Summary)>> = std::thread::scope(|scope| {
-                let others = (1..self.plan.threads).map(|number| {
+            // However many windows are read, not many more threads than were asked for refine them.
+            let extra = self.kept.refiners.some(open.len() - 1);
+            std::thread::scope(|scope| {
+                let others = (1..=extra.count()).map(|number| {
                     let name = format!("relief-level-{number}");
                     let other = std::thread::Builder::new()
                         .name(name)
@@ -259,20 +283,14 @@ impl<S: Sample> Cpu<S> {
                     other.map_err(|error| Error::Threads(Box::new(error)))
                 });
                 let others = others.collect::<Result<Vec<_>, Error>>()?;
-                let mut all = vec![refine_some()];
+                let mut all = refine_some();
                 for other in others {
-                    all.push(
-                        other
-                            .join()
-                            .unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
-                    );
+                    let other = other.join();
+                    all = all.and(other.unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
                 }
-                all.into_iter().collect::<Result<_, Error>>()
+                all
             })?;
-            for (number, summary) in refined.into_iter().flatten() {
-                known[number] = summary;
-            }
-            effort
+            spent.into_inner()
         };
         Ok((known.iter().map(|summary| statistic.of(summary)).collect(), spent))
     }
@@ -288,27 +306,19 @@ impl<S: Sample> Cpu<S> {
             .step_by(high)
             .flat_map(|row| (0..columns).step_by(wide).map(move |column| (column, row)))
             .collect();
-        let found: Vec<Vec<Summary>> = parts
-            .clone()
-            .into_par_iter()
-            .map(|(column, row)| {
-                cancel.check()?;
-                let part = Grid {
-                    xs: &grid.xs[column..=(column + wide).min(columns)],
-                    ys: &grid.ys[row..=(row + high).min(rows)],
-                };
-                Ok(self.ask(part, false))
-            })
-            .collect::<Result<_, Error>>()?;
-        let mut known = vec![Summary::EMPTY; grid.len()];
-        for ((column, row), found) in parts.into_iter().zip(found) {
-            let width = (column + wide).min(columns) - column;
-            for (line, found) in found.chunks_exact(width).enumerate() {
-                let start = (row + line) * columns + column;
-                known[start..start + width].copy_from_slice(found);
-            }
-        }
-        Ok(known)
+        // What is found is put in its place at once: it is held once.
+        let known = Mutex::new(vec![Summary::EMPTY; grid.len()]);
+        parts.into_par_iter().try_for_each(|(column, row)| {
+            cancel.check()?;
+            let part = Grid {
+                xs: &grid.xs[column..=(column + wide).min(columns)],
+                ys: &grid.ys[row..=(row + high).min(rows)],
+            };
+            let found = self.ask(part, false);
+            put(&mut lock(&known), columns, (column, row), part.columns(), &found);
+            Ok::<(), Error>(())
+        })?;
+        Ok(known.into_inner().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Computes leaves of `side` × `side` blocks in which a figure is not settled, those with the most of them first, as far as `effort`
@@ -349,25 +359,38 @@ impl<S: Sample> Cpu<S> {
             spent += if fits { area } else { 0 };
             fits
         });
-        let computed: Vec<Vec<Summary>> = leaves
-            .clone()
+        let known = Mutex::new(known);
+        let computed = leaves
             .into_par_iter()
             .map_init(Vec::new, |samples, (column, row, _)| {
                 let blocks = leaf(column, row);
                 let hull = blocks.hull();
-                self.leaf(hull, samples, cancel, |view| {
+                let found: Vec<Summary> = self.leaf(hull, samples, cancel, |view| {
                     let local = |rect: Rect| rect.translated(-hull.x(), -hull.y());
                     blocks.rects().map(|rect| direct(view, local(rect))).collect()
-                })
-            })
-            .collect::<Result<_, Error>>()?;
-        for ((column, row, _), found) in leaves.into_iter().zip(computed) {
-            let width = leaf(column, row).columns();
-            for (line, found) in found.chunks_exact(width).enumerate() {
-                let start = (row + line) * columns + column;
-                known[start..start + width].copy_from_slice(found);
-            }
-        }
+                })?;
+                put(
+                    &mut lock(&known),
+                    columns,
+                    (column, row),
+                    blocks.columns(),
+                    &found,
+                );
+                Ok(())
+            });
+        computed.collect::<Result<(), Error>>()?;
         Ok(spent)
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Puts what is known of a part, of `width` columns at (`column`, `row`), into what is known of all.
+fn put(all: &mut [Summary], columns: usize, (column, row): (usize, usize), width: usize, found: &[Summary]) {
+    for (line, found) in found.chunks_exact(width).enumerate() {
+        let start = (row + line) * columns + column;
+        all[start..start + width].copy_from_slice(found);
     }
 }

@@ -3,6 +3,7 @@
 mod counts;
 mod known;
 mod levels;
+mod permits;
 mod prepare;
 mod reader;
 mod stream;
@@ -16,6 +17,7 @@ use relief_kernels::uniform;
 use relief_raster::{Rect, Sample, ViewMut};
 
 pub(crate) use known::Asked;
+use permits::Permits;
 #[cfg(feature = "gpu")]
 pub(crate) use prepare::samples_of;
 pub(crate) use reader::Store;
@@ -48,6 +50,9 @@ struct Kept<S> {
     store: Store<S>,
     /// Sums of what is kept, where the plan has them.
     levels: Option<Levels>,
+    /// Windows of levels that are read at the same time, and threads that refine them beside those that ask.
+    readers: Permits,
+    refiners: Permits,
     workers: Workers,
     /// Scratch of every worker; a worker only ever takes its own.
     scratch: Vec<Mutex<Vec<u64>>>,
@@ -78,6 +83,8 @@ impl<S: Sample> Cpu<S> {
         let kept = Kept {
             times: Times::new(plan.program.steps.len()),
             levels: plan.levels.then(|| Levels::new(&plan.program)),
+            readers: Permits::new(plan.level_readers),
+            refiners: Permits::new(plan.threads - 1),
             store,
             workers,
             scratch,

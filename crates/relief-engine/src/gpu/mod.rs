@@ -28,7 +28,7 @@ use store::{Ahead, Residents};
 
 use crate::Error;
 use crate::cancel::Cancel;
-use crate::cpu::{Asked, Cpu, zeroed};
+use crate::cpu::{Asked, Cpu};
 use crate::error::describe;
 use crate::node::device::{Failure, Launch, Lowering};
 use crate::node::{Bounds, part};
@@ -82,7 +82,16 @@ struct Slot {
     planes: Vec<Option<Buffer>>,
     /// What lies between the steps of a node's kernels.
     scratch: Option<Buffer>,
+    /// What the host computes planes in: fresh memory for each of them would take longer than computing what is empty.
+    host: HostPlane,
     strip: Option<Strip>,
+}
+
+/// A plane that the host computes, and those of its tiles that a device takes.
+#[derive(Default)]
+struct HostPlane {
+    words: Vec<u32>,
+    tiles: Vec<u32>,
 }
 
 /// The planes that lie in a slot.
@@ -435,6 +444,7 @@ impl<S: Sample> Gpus<S> {
             output: allocate(sizes.output)?,
             planes: planes.collect::<Result<_, Error>>()?,
             scratch: (sizes.scratch > 0).then(|| allocate(sizes.scratch)).transpose()?,
+            host: HostPlane::default(),
             strip: None,
         })
     }
@@ -518,7 +528,7 @@ impl<S: Sample> Gpus<S> {
     fn planes(
         &self,
         device: &Device,
-        slot: &Slot,
+        slot: &mut Slot,
         rect: Rect,
         strip: Rect,
         cancel: &Cancel,
@@ -559,7 +569,7 @@ impl<S: Sample> Gpus<S> {
     fn plane(
         &self,
         device: &Device,
-        slot: &Slot,
+        slot: &mut Slot,
         builder: &Builder<'_>,
         index: usize,
         cancel: &Cancel,
@@ -567,7 +577,7 @@ impl<S: Sample> Gpus<S> {
         let step = &self.plan.program.steps[index];
         let need = builder.needs[index];
         if step.lowering() == Lowering::Host && !builder.is_kept(index) {
-            return self.host_plane(device, index, need, cancel);
+            return self.host_plane(device, &mut slot.host, index, need, cancel);
         }
         let pitch = pitch(need.width(), S::DEPTH.bytes());
         let buffer = match slot.planes[index].clone() {
@@ -609,6 +619,7 @@ impl<S: Sample> Gpus<S> {
     fn host_plane(
         &self,
         device: &Device,
+        HostPlane { words, tiles }: &mut HostPlane,
         index: usize,
         need: Rect,
         cancel: &Cancel,
@@ -618,8 +629,15 @@ impl<S: Sample> Gpus<S> {
         let pitch = pitch(need.width(), S::DEPTH.bytes());
         let per_row = pitch as usize * 4 / size_of::<S>();
         let rows = need.height() as usize;
-        let mut words: Vec<u32> = zeroed(u64::from(pitch) * need.height(), "a plane of a device")?;
-        let samples: &mut [S] = bytemuck::cast_slice_mut(&mut words);
+        let count = pitch as usize * rows;
+        // What it held is written over, or is not read.
+        let more = count.saturating_sub(words.len());
+        words.try_reserve_exact(more).map_err(|_| Error::Allocation {
+            bytes: 4 * count as u64,
+            purpose: "a plane of a device",
+        })?;
+        words.resize(count, 0);
+        let samples: &mut [S] = bytemuck::cast_slice_mut(words.as_mut_slice());
         let out = ViewMut::new(samples, need.width() as usize, rows, per_row);
         let buffer = match Sparse::new::<S>(host.tile(), need, pitch) {
             Some(sparse) => {
@@ -628,12 +646,13 @@ impl<S: Sample> Gpus<S> {
                     let at = (rect.x() - need.x(), rect.y() - need.y());
                     sparse.note((at.0 as usize, at.1 as usize), filled, part);
                 })?;
-                sparse.upload::<S>(&device.gpu, &mut words, need.width())?
+                sparse.upload::<S>(&device.gpu, words, need.width(), tiles)?
             }
             None => {
                 host.fill_node(index, need, out, cancel, false)?;
-                store::to_device::<S>(&mut words);
-                device.gpu.upload(&words)?
+                sparse::clear_ends::<S>(words, pitch, need.width());
+                store::to_device::<S>(words);
+                device.gpu.upload(words)?
             }
         };
         // A plane fits a buffer, whose words are counted in 32 bits.

@@ -75,12 +75,13 @@ impl Sparse {
         }
     }
 
-    /// The plane on a device: from its tiles, where few of them were written, else whole.
+    /// The plane on a device: from its tiles, where few of them were written, else whole. `tiles` is memory for them.
     pub(super) fn upload<S: Sample>(
         self,
         gpu: &Gpu,
         plane: &mut [u32],
         width: u64,
+        tiles: &mut Vec<u32>,
     ) -> Result<Buffer, DeviceError> {
         let grid = self.grid;
         let mut entries: Vec<u32> = self.entries.into_iter().map(AtomicU32::into_inner).collect();
@@ -108,7 +109,8 @@ impl Sparse {
             drop(entries);
             return gpu.upload(plane);
         }
-        let mut tiles = Vec::with_capacity((written * grid.tile()) as usize);
+        tiles.clear();
+        tiles.reserve_exact((written * grid.tile()) as usize);
         for (number, entry) in entries
             .iter_mut()
             .enumerate()
@@ -123,9 +125,9 @@ impl Sparse {
             }
             tiles.resize(end, 0);
         }
-        store::to_device::<S>(&mut tiles);
+        store::to_device::<S>(tiles);
         let buffer = gpu.buffer(plane.len())?;
-        expand(gpu, grid, &entries, &tiles, &buffer)?;
+        expand(gpu, grid, &entries, tiles, &buffer)?;
         Ok(buffer)
     }
 }
@@ -161,7 +163,7 @@ fn fill(plane: &mut [u32], grid: Grid, number: usize, entry: u32) {
 }
 
 /// Makes 0 what lies behind the last sample of each row.
-fn clear_ends<S: Sample>(plane: &mut [u32], pitch: u32, width: u64) {
+pub(super) fn clear_ends<S: Sample>(plane: &mut [u32], pitch: u32, width: u64) {
     let samples: &mut [S] = bytemuck::cast_slice_mut(plane);
     for row in samples.chunks_exact_mut(pitch as usize * 4 / size_of::<S>()) {
         row[width as usize..].fill(S::ZERO);

@@ -141,8 +141,8 @@ impl Levels {
         }
     }
 
-    /// The bytes of all of them, and of what `threads` threads hold while they answer.
-    pub(crate) fn bytes(program: &Program, threads: u64) -> u64 {
+    /// The bytes of all of them, and of what `threads` threads hold while they answer, for so many windows at a time.
+    pub(crate) fn bytes(program: &Program, threads: u64, readers: u64) -> u64 {
         let of_step = |step: &crate::program::Step| match step.keep {
             _ if step.need.is_empty() => 0,
             Keep::Cell { period, .. } => Cell::bytes(&period),
@@ -167,7 +167,7 @@ impl Levels {
             .chain(tables)
             .chain([
                 (refining + asking + cell::MOST_SAMPLES * 8).saturating_mul(threads),
-                piece,
+                piece.saturating_mul(readers),
                 MOST_TABLED,
             ])
             .fold(0, u64::saturating_add)
@@ -433,6 +433,11 @@ impl Refining {
             }
         }
         Ok(!self.is_over)
+    }
+
+    /// Samples that may be looked at yet.
+    pub(crate) const fn left(&self) -> u64 {
+        self.effort
     }
 
     /// What is known now.

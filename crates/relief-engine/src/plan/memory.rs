@@ -2,7 +2,7 @@
 
 use relief_raster::Rect;
 
-use super::search::Draft;
+use super::search::{Draft, level_readers};
 use super::{Peak, Shape, prepare, saturate};
 use crate::cache::UNIFORM_BYTES;
 use crate::levels::Levels;
@@ -34,7 +34,7 @@ impl Draft<'_> {
                 .unwrap_or(0),
             sink: self.options.sink,
             levels: if self.options.levels {
-                Levels::bytes(program, self.threads as u64)
+                Levels::bytes(program, self.threads as u64, level_readers(self.options) as u64)
             } else {
                 0
             },

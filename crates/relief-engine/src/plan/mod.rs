@@ -71,6 +71,8 @@ pub struct Options {
     /// Whether figures of blocks are asked for ([`Renderer::read_level`](crate::Renderer::read_level),
     /// [`Renderer::summary`](crate::Renderer::summary)): sums of what is kept are then part of the plan.
     pub levels: bool,
+    /// Windows of levels that are read at the same time: each holds what is known of its blocks, others wait. 1 where `None`.
+    pub level_readers: Option<usize>,
     /// What computes: GPUs, among which bands are dealt, or the CPU where there is none.
     pub devices: Vec<DeviceId>,
     /// Whether the CPU computes instead of the devices where these would mostly wait for it, because it would make most of
@@ -281,6 +283,8 @@ pub struct Plan {
     pub(crate) threads: usize,
     /// Whether figures of blocks are asked for.
     pub(crate) levels: bool,
+    /// Windows of levels that are read at the same time.
+    pub(crate) level_readers: usize,
     /// Jobs that stream at the same time.
     #[cfg_attr(not(feature = "gpu"), allow(dead_code))]
     pub(crate) readers: usize,

@@ -325,6 +325,7 @@ impl Draft<'_> {
             threads: self.threads,
             readers: self.readers as usize,
             levels: self.options.levels,
+            level_readers: level_readers(self.options),
             peak,
             words,
             device,
@@ -498,6 +499,11 @@ fn threads(asked: Option<usize>) -> Result<usize, Error> {
             problem: format!("{count} threads were asked for; 1 to {MAX_THREADS} are possible"),
         }),
     }
+}
+
+/// Windows of levels that are read at the same time.
+pub(super) fn level_readers(options: &Options) -> usize {
+    options.level_readers.unwrap_or(1).clamp(1, MAX_THREADS)
 }
 
 fn readers(asked: Option<usize>) -> Result<u64, Error> {

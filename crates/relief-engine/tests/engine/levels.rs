@@ -5,10 +5,11 @@ use relief_engine::{
     Cancel, Error, Exactness, NoImages, Options, Rect, Renderer, SamplesMut, Statistic, Summary,
 };
 
+use crate::oracle::evaluate::Oracle;
 use crate::oracle::strategy::models;
 use crate::parts::{fraction, within};
 use crate::pictures::Pictures;
-use crate::run::{design, parse, rendered, renderer};
+use crate::run::{design, parse, renderer};
 
 const STATISTICS: [Statistic; 3] = [Statistic::Mean, Statistic::Least, Statistic::Greatest];
 
@@ -86,7 +87,7 @@ proptest! {
         let options = Options::default().threads(threads).levels().with(|with| with.kept = kept);
         let renderer = renderer(&design, &images, &options);
         let raster = renderer.plan().raster();
-        let samples = rendered(&renderer).unwrap();
+        let samples = Oracle::new(&model).raster();
         let (columns, rows) = renderer.level_size(level_of);
         let window = within(Rect::sized(columns, rows), place);
         for statistic in STATISTICS {
@@ -145,6 +146,25 @@ fn periodic_rasters_ramps_and_discs_are_known_exactly_at_any_level_without_compu
             .unwrap();
         let sum = samples.iter().map(|sample| u128::from(*sample)).sum::<u128>();
         assert_eq!(known.sum, (sum, sum), "{text}");
+    }
+}
+
+/// What one part of a window needs is not taken from the others: a level of more blocks than are looked at together.
+#[test]
+fn what_is_left_of_the_effort_serves_all_of_a_window() {
+    let text = "relief version=1\ncanvas width=16384 height=32768\ncompose { (base)fill value=10; \
+        (max)noise seed=1 x=10 y=10 width=100 height=100; (max)noise seed=2 x=10 y=20000 width=100 height=100 }";
+    let renderer = renderer(&parse(text), &NoImages, &Options::default().levels());
+    let window = Rect::sized(256, 512);
+    for statistic in STATISTICS {
+        let (all, exactness) = level(&renderer, 6, window, statistic, u64::MAX).unwrap();
+        assert_eq!(exactness, Exactness::Exact);
+        let (some, exactness) = level(&renderer, 6, window, statistic, 1 << 20).unwrap();
+        assert_eq!(
+            (some == all, exactness),
+            (true, Exactness::Exact),
+            "{statistic:?}"
+        );
     }
 }
 

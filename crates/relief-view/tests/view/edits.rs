@@ -99,6 +99,48 @@ fn a_design_that_is_wrong_at_first_shows_when_it_is_right() {
     assert_eq!(get(served.address, "/raw?x=0&y=0&w=1&h=1").samples(), [7]);
 }
 
+#[test]
+fn a_picture_that_was_missing_is_seen_when_it_comes() {
+    let folder = tempfile::TempDir::new().unwrap();
+    let path = folder.path().join("design.kdl");
+    let text = "relief version=1\ncanvas width=2 height=2\nimage \"late.pgm\"";
+    fs::write(&path, text).unwrap();
+    let picture = folder.path().join("late.pgm");
+    let served = Served::files(vec![path], ServerOptions::default(), Some(folder));
+    served.state(|state| !state["designs"][0]["trouble"].is_null());
+    fs::write(picture, [b"P5 2 2 255\n".as_slice(), &[40; 4]].concat()).unwrap();
+    served.state(|state| state["designs"][0]["ready"] == true);
+    assert_eq!(get(served.address, "/raw?x=0&y=0&w=2&h=2").samples(), [40; 4]);
+}
+
+#[test]
+fn an_edit_says_in_which_rectangles_the_raster_may_be_another() {
+    let text = |value: u8, seed: u64| {
+        format!(
+            "relief version=1\ncanvas width=5000 height=4000\ncompose {{ (base)noise seed={seed}; \
+             (max)disc diameter=10 value={value} x=20 y=30 }}"
+        )
+    };
+    let served = Served::texts(&[&text(200, 1)], ServerOptions::default());
+    let first = served.key(0);
+    let edited = |value, seed, before: &str| {
+        fs::write(&served.paths[0], text(value, seed)).unwrap();
+        served.state(|state| {
+            let design = &state["designs"][0];
+            design["ready"] == true && design["scene"]["key"] != before
+        })["designs"][0]["scene"]
+            .clone()
+    };
+    let scene = edited(210, 1, &first);
+    assert_eq!(
+        scene["since"],
+        serde_json::json!({ "key": first, "rects": [[20, 30, 10, 10]] })
+    );
+    // All of it is another one: there is nothing to carry over.
+    let second = scene["key"].as_str().unwrap().to_owned();
+    assert_eq!(edited(210, 2, &second)["since"], serde_json::Value::Null);
+}
+
 /// A preparation that takes for hours.
 const ENDLESS: &str =
     "relief version=1\ncanvas width=1000000 height=1000000\nequalise {\n(source)noise seed=1\n}";

@@ -64,6 +64,14 @@ impl DesignSource for Source {
         }
         Ok(Opened {
             key: format!("{hash:016x}{:016x}", text.len()),
+            pictures: (reading.design.files())
+                .map(|file| {
+                    (
+                        file.to_owned(),
+                        format!("{:?}", fs::read(folder.join(file)).unwrap()),
+                    )
+                })
+                .collect(),
             design: reading.design,
             images: Arc::new(files),
             text,

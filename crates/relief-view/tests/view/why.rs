@@ -33,11 +33,22 @@ fn a_sample_is_told_with_its_nodes_and_places_that_are_none_are_refused() {
         (&told["value"], told["nodes"].as_array().unwrap().len()),
         (&json!(0), 1)
     );
+    // By lengths, where the canvas says how large a pixel is.
+    let sized = MARKS.replace("height=30", "height=30 pixel=\"2um\"");
+    let sized = Served::texts(&[&sized], ServerOptions::default());
+    sized.key(0);
+    let told = get(sized.address, "/why?x=44um&y=0.022mm").json();
+    assert_eq!(
+        (&told["x"], &told["y"], &told["value"]),
+        (&json!(22), &json!(11), &json!(200))
+    );
     for (path, status) in [
         ("/why?x=40&y=0", 400),
         ("/why?x=0&y=30", 400),
         ("/why?x=18446744073709551615&y=0", 400),
         ("/why?x=1", 400),
+        ("/why?x=1mm&y=1", 400),
+        ("/why?x=1&y=1e", 400),
         ("/why?x=-1&y=0", 400),
         ("/why?x=1&y=1&node=9", 404),
     ] {

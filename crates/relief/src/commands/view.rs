@@ -172,7 +172,7 @@ impl DesignSource for Source {
             }
             Err(failure) => return Err(unreadable(failure)),
         };
-        let key = job::key(&opened).map_err(unreadable)?;
+        let (key, pictures) = job::key(&opened).map_err(unreadable)?;
         // While the design is edited, it is another one than was rendered.
         let known = match &self.overview {
             Some(path) => job::overview(&opened, path).ok(),
@@ -182,6 +182,7 @@ impl DesignSource for Source {
         Ok(Opened {
             // Half of it tells designs apart, and is easier to read.
             key: key.to_hex()[..32].to_owned(),
+            pictures: pictures.into_iter().collect(),
             design: opened.design,
             images: Arc::new(opened.files),
             text: opened.text,

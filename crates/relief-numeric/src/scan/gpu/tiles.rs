@@ -85,9 +85,9 @@ pub(super) fn scan_tiles<N: Size, M: Size>(
             // rung: scan on gpu: production
             let total = all_sums(&sums, plan);
             if UNIT_POS == 0 {
-                tell::<u64>(state, tile, total, 0u32, comptime!(plan.look()));
+                tell::<u64>(state, tile, total, comptime!(plan.look()));
             }
-            let prefix = look_back::<u64>(state, seen, &mut chain, tile, total, 0u32, comptime!(plan.look()));
+            let prefix = look_back::<u64>(state, seen, &mut chain, tile, total, comptime!(plan.look()));
             // end
             if UNIT_POS == 0 {
                 found[0usize] = prefix;

@@ -76,7 +76,7 @@ pub(super) fn compact<S: Int, N: Size>(
         }
         if comptime!(looks_back) {
             if UNIT_POS == 0 {
-                tell::<u32>(state, tile, total, 0u32, comptime!(shape.look()));
+                tell::<u32>(state, tile, total, comptime!(shape.look()));
             }
         }
         put::<S, N>(
@@ -98,15 +98,7 @@ pub(super) fn compact<S: Int, N: Size>(
         let mut prefix = u32::new(0);
         if comptime!(looks_back) {
             if UNIT_POS < comptime!(shape.lanes) {
-                let before = look_back::<u32>(
-                    state,
-                    seen,
-                    &mut chain,
-                    tile,
-                    total,
-                    0u32,
-                    comptime!(shape.look()),
-                );
+                let before = look_back::<u32>(state, seen, &mut chain, tile, total, comptime!(shape.look()));
                 if UNIT_POS == 0 {
                     found[0usize] = before;
                 }
