@@ -5,8 +5,11 @@
 
 import { Tiles } from "./tiles.js";
 
-/** What a slot shows. */
-export const NOTHING = 0, COARSE = 1, BOUNDED = 2, EXACT = 3;
+/** What a slot shows: nothing, a coarser tile, one that may be off by more than a 32nd of the range, by less, or one that is exact. */
+export const NOTHING = 0, COARSE = 1, ROUGH = 2, BOUNDED = 3, EXACT = 4;
+
+/** Above this part of the range a tile is not yet near. */
+export const NEAR = 1 / 32;
 
 export class Assembly {
   /** `surface` takes tiles: `resize(columns, rows, bits)`, `put(column, row, samples, width, height)`, `mark(states)`. */
@@ -60,7 +63,8 @@ export class Assembly {
     const tile = tiles.get(id);
     if (tile) {
       const name = `${Tiles.address(id)} ${tile.effort}`;
-      return { name, tile, state: tile.within === 0 ? EXACT : BOUNDED };
+      const near = tile.within <= (2 ** id.bits - 1) * NEAR;
+      return { name, tile, state: tile.within === 0 ? EXACT : near ? BOUNDED : ROUGH };
     }
     for (const view of before ? [id, { ...id, ...before }] : [id]) {
       for (let up = view === id ? 1 : 0; id.level + up <= coarsest; up += 1) {

@@ -1,6 +1,6 @@
 // The page: what is seen, how it is drawn, and what hands do.
 
-import { Assembly, BOUNDED } from "./assembly.js";
+import { Assembly, BOUNDED, NEAR, ROUGH } from "./assembly.js";
 import { Camera, levels } from "./camera.js";
 import { Flat } from "./flat.js";
 import { Gl } from "./gl.js";
@@ -179,27 +179,27 @@ function draft(level) {
   pen.clearRect(0, 0, overlay.width, overlay.height);
   if (view.mode === "solid" && painter.solid) return;
   const of = raster();
-  const unsure = shown.filter(({ state }) => state === BOUNDED);
-  for (const { x, y } of unsure) hatch(x, y, Math.min(level, levels(of.columns, of.rows)));
+  const unsure = shown.filter(({ state }) => state === BOUNDED || state === ROUGH);
+  for (const { x, y, state } of unsure) hatch(x, y, Math.min(level, levels(of.columns, of.rows)), state === ROUGH);
   if (job?.areas && isRoot()) job.areas.forEach(executed);
   if (camera.scale >= 14 * ratio) lattice(of);
   if (ruler?.to) measure();
   if (keyboard) cross();
 }
 
-/** Fine lines over a tile whose samples are not yet exact. */
-function hatch(x, y, level) {
+/** Fine lines over a tile whose samples are not yet exact; crossed where they may be far off. */
+function hatch(x, y, level, rough) {
   const side = TILE * 2 ** level;
   const [left, top] = camera.toScreen(x * side, y * side);
   const of = raster();
   const [right, bottom] = camera.toScreen(Math.min((x + 1) * side, of.columns), Math.min((y + 1) * side, of.rows));
   pen.save();
-  lines(pen, [left, top, right, bottom]);
+  lines(pen, [left, top, right, bottom], rough);
   pen.restore();
 }
 
 /** Fine lines over a part of a canvas, which say that it is not yet exact. */
-function lines(on, [left, top, right, bottom]) {
+function lines(on, [left, top, right, bottom], crossed) {
   on.beginPath();
   on.rect(left, top, right - left, bottom - top);
   on.clip();
@@ -209,6 +209,12 @@ function lines(on, [left, top, right, bottom]) {
   for (let at = Math.floor((left + top) / gap) * gap; at < right + bottom; at += gap) {
     on.moveTo(at - top, top);
     on.lineTo(at - bottom, bottom);
+  }
+  if (crossed) {
+    for (let at = Math.floor((left - bottom) / gap) * gap; at < right - top; at += gap) {
+      on.moveTo(at + top, top);
+      on.lineTo(at + bottom, bottom);
+    }
   }
   on.lineWidth = ratio;
   on.strokeStyle = "rgba(255, 190, 60, .28)";
@@ -314,7 +320,7 @@ function minimap() {
     ink.drawImage(map.picture, 0, 0, width, height);
     if (tile.within > 0) {
       ink.save();
-      lines(ink, [0, 0, width, height]);
+      lines(ink, [0, 0, width, height], tile.within > of.max * NEAR);
       ink.restore();
     }
   }
@@ -409,7 +415,10 @@ function status(ids, level) {
   mark.hidden = exact === all && !tiles.trouble;
   if (tiles.trouble) mark.textContent = tiles.trouble;
   else if (there < all) mark.textContent = "computing…";
-  else if (!mark.hidden) mark.textContent = `≈ within ${count(within)} of ${count(of.max)} · ${Math.floor((exact / all) * 100)} % exact`;
+  else if (!mark.hidden) {
+    const how = within > of.max * NEAR ? "rough: within" : "≈ within";
+    mark.textContent = `${how} ${count(within)} of ${count(of.max)} · ${Math.floor((exact / all) * 100)} % exact`;
+  }
   picture.dataset.exact = String(exact === all);
   $("measure").textContent = ruler?.to ? distance() : ruler ? "ruler: where from?" : "";
   $("job").textContent = job ? jobText() : "";

@@ -438,13 +438,10 @@ fn a_node_is_chosen_and_an_edit_shows_over_the_last_picture() {
     for word in [
         "design-0.kdl",
         "diametre",
-        "line",
+        "5 │",
         "The picture is the last that was right.",
     ] {
-        assert!(
-            problems.contains(word) || word == "line",
-            "{word} is not in {problems}"
-        );
+        assert!(problems.contains(word), "{word} is not in {problems}");
     }
     assert_eq!(
         browser.run("return document.body.classList.contains('stale')"),
@@ -461,6 +458,60 @@ fn a_node_is_chosen_and_an_edit_shows_over_the_last_picture() {
     );
     fs::write(&served.paths[0], WRONG).unwrap();
     browser.wait("!document.getElementById('problems').hidden");
+    browser.is_quiet();
+}
+
+#[test]
+fn an_edit_asks_only_for_the_tiles_that_it_can_touch() {
+    let Some(browser) = Browser::start(false) else {
+        return;
+    };
+    let text = |value: u8| {
+        format!(
+            "relief version=1\ncanvas width=600 height=500\ncompose {{ (base)noise seed=1; \
+             (max)disc diameter=20 value={value} x=540 y=300 }}"
+        )
+    };
+    let served = Served::texts(&[&text(250)], ServerOptions::default());
+    let before = served.key(0);
+    browser.open(&format!("http://{}/#x=300&y=250&z=1", served.address));
+    browser.exact();
+    browser.wait("document.getElementById('map').dataset.exact === 'true'");
+    // Grains shine through the disc where they are higher.
+    fs::write(&served.paths[0], text(255)).unwrap();
+    let state = served.state(|state| state["designs"][0]["scene"]["key"] != before.as_str());
+    let key = state["designs"][0]["scene"]["key"].as_str().unwrap().to_owned();
+    let asked = format!(
+        "[...new Set(performance.getEntriesByType('resource').map(({{ name }}) => name)\
+         .filter((name) => name.includes('tile/{key}/')).map((name) => name.split('?')[0].split('/').slice(-3).join(' ')))].sort()"
+    );
+    browser.wait(&format!("{asked}.length > 0"));
+    browser.exact();
+    browser.wait("document.getElementById('map').dataset.exact === 'true'");
+    // Level, column and row: the disc lies in one tile of each level.
+    assert_eq!(browser.run(&format!("return {asked}")), json!(["0 2 1", "2 0 0"]));
+    browser.is_quiet();
+}
+
+#[test]
+fn warnings_are_counted_and_listed_when_they_are_asked_for() {
+    let Some(browser) = Browser::start(false) else {
+        return;
+    };
+    let text = "relief version=1\ncanvas width=100 height=100\ncompose { (base)fill value=3; (max)disc diameter=4 value=9 x=500 y=500 }";
+    let served = Served::texts(&[text], ServerOptions::default());
+    served.key(0);
+    browser.open(&format!("http://{}/", served.address));
+    browser.exact();
+    assert_eq!(browser.text("doubts"), "1 warning");
+    let hidden = "document.getElementById('problems').hidden";
+    assert_eq!(browser.run(&format!("return {hidden}")), json!(true));
+    browser.keys("d");
+    browser.wait(&format!("!{hidden}"));
+    let listed = browser.text("problems");
+    assert!(listed.contains("W204") && listed.contains("3 │"), "{listed}");
+    browser.run("document.getElementById('doubts').click()");
+    browser.wait(hidden);
     browser.is_quiet();
 }
 
