@@ -10,8 +10,7 @@ use relief_vector::mesh::Solid;
 use relief_vector::{Cell, Drawing, Lattice, Limits, Rule, Target};
 
 use crate::Error;
-use crate::node::Periodic;
-use crate::nodes::Ready;
+use crate::node::{Periodic, Ready};
 
 /// The indices of all drawings of a design, by what they hold; equal drawings have one.
 pub(crate) struct Drawings {

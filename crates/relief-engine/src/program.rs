@@ -17,8 +17,8 @@ use crate::Error;
 use crate::drawings::Drawings;
 #[cfg(feature = "gpu")]
 use crate::node::device::Lowering;
-use crate::node::{Link, Request, Resources};
-use crate::nodes::{Kind, Ready};
+use crate::node::{Link, Ready, Request, Resources};
+use crate::nodes::Kind;
 
 /// The deepest nesting of nodes that is computed. Evaluation recurses once a level.
 pub const MAX_NESTING: usize = 256;

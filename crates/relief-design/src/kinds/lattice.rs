@@ -212,7 +212,7 @@ impl NodeKind for Lattice {
             Axis::Y => (0, turn),
         };
         if !self.period.has(x, y) {
-            seam.gap(Gap::Steps);
+            seam.gap(Gap::Steps(Some(self.period)));
         }
     }
 

@@ -12,6 +12,8 @@ mod told;
 
 use std::collections::HashMap;
 
+use relief_raster::Period;
+
 use crate::kinds::Edge;
 use crate::tree::{Axis, Child, Node, NodeId, Role};
 
@@ -115,8 +117,8 @@ pub(crate) enum Gap {
         /// Whether its role lets halves of it stand side by side.
         halves: bool,
     },
-    /// Copies of which a turn is no whole number of steps.
-    Steps,
+    /// Copies of which a turn is no whole number of steps; with the period of those that lie along two vectors.
+    Steps(Option<Period>),
     /// Samples that change along the axis and do not come back: what it is.
     Changes(String),
     /// A filter that reads so far over the seam and takes what its edge says.
@@ -490,7 +492,7 @@ impl Seam<'_, '_> {
         };
         let shows = !self.walk.support(child.node.0, self.axis).is_empty();
         if shows && self.turn % i128::from(step.max(1)) != 0 {
-            self.gap(Gap::Steps);
+            self.gap(Gap::Steps(None));
         }
     }
 

@@ -6,7 +6,7 @@ use super::{Gap, Interval};
 use crate::length::{Ratio, decimal};
 use crate::report::Problem;
 use crate::syntax::Span;
-use crate::tree::{Axis, Kind, Node};
+use crate::tree::{Axis, Node};
 
 /// The copies of a node, before anything is rounded.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -45,9 +45,9 @@ impl Told<'_> {
                 "cut at the seam".to_owned(),
                 self.uncut(*halves),
             ),
-            Gap::Steps => {
-                let (message, help) = match (&self.node.kind, self.copies) {
-                    (Kind::Lattice(lattice), Some(copies)) => self.lattice(copies, lattice.period),
+            Gap::Steps(period) => {
+                let (message, help) = match (*period, self.copies) {
+                    (Some(period), Some(copies)) => self.lattice(copies, period),
                     (_, copies) => self.steps(copies),
                 };
                 (open(message), "these copies".to_owned(), help)

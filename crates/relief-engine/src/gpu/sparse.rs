@@ -101,7 +101,12 @@ impl Sparse {
             "{written} of {} tiles of a plane hold more than one sample",
             entries.len()
         );
-        if written * grid.tile() * SPARSE > plane.len() as u64 {
+        let packed_words = (written * grid.tile()) as usize;
+        tiles.clear();
+        let dense = written * grid.tile() * SPARSE > plane.len() as u64;
+        if dense || tiles.try_reserve_exact(packed_words).is_err() {
+            // What the plan counts for tiles is the way of the whole plane now.
+            *tiles = Vec::new();
             for (number, entry) in entries.iter().enumerate().filter(|(_, entry)| **entry != WRITTEN) {
                 fill(plane, grid, number, *entry);
             }
@@ -109,8 +114,6 @@ impl Sparse {
             drop(entries);
             return gpu.upload(plane);
         }
-        tiles.clear();
-        tiles.reserve_exact((written * grid.tile()) as usize);
         for (number, entry) in entries
             .iter_mut()
             .enumerate()

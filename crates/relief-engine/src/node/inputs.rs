@@ -3,14 +3,21 @@
 use std::sync::Arc;
 
 use relief_design::tree::{Conversion, Place};
-use relief_kernels::mesh::Index;
+use relief_kernels::{coverage, mesh::Index};
 use relief_raster::{Depth, Rect, Sample, View, ViewMut};
 use relief_vector::Drawing;
 use relief_vector::mesh::Solid;
 
-use super::Filled;
+use super::{Filled, Periodic};
 use crate::Error;
-use crate::nodes::Ready;
+
+/// A drawing that is ready to be computed.
+#[derive(Debug)]
+pub(crate) struct Ready {
+    pub(crate) index: coverage::Index,
+    /// Where it repeats.
+    pub(crate) period: Option<Periodic>,
+}
 
 /// Answers what nodes hold, from wherever the plan keeps it.
 pub(crate) trait Inputs<S: Sample> {

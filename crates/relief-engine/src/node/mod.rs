@@ -36,7 +36,7 @@ pub(crate) use blocks::{
 };
 pub(crate) use bounds::{Bounds, Known};
 pub(crate) use footprint::{Footprint, Shows};
-pub(crate) use inputs::{Inputs, Resources, SamplesOf};
+pub(crate) use inputs::{Inputs, Ready, Resources, SamplesOf};
 pub(crate) use prepare::{Counters, Preparation};
 pub use summary::Summary;
 pub(crate) use summary::{Straight, quotient};

@@ -4,20 +4,12 @@ use std::sync::Arc;
 
 use relief_design::kinds::{Antialias, Drawn};
 use relief_design::tree;
-use relief_kernels::coverage::{Index, Sampling, cpu};
+use relief_kernels::coverage::{Sampling, cpu};
 use relief_raster::{Rect, Sample, ViewMut};
 
 use super::hosted::{Held, Hosted};
 use crate::Error;
-use crate::node::{Periodic, Resources};
-
-/// A drawing that is ready to be computed.
-#[derive(Debug)]
-pub(crate) struct Ready {
-    pub(crate) index: Index,
-    /// Where it repeats.
-    pub(crate) period: Option<Periodic>,
-}
+use crate::node::{Periodic, Ready, Resources};
 
 pub(crate) type Drawing = Held<Outlines>;
 

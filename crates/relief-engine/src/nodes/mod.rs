@@ -41,8 +41,6 @@ use relief_design::tree;
 use relief_raster::{Rect, Sample, ViewMut};
 
 use crate::Error;
-pub(crate) use drawing::Ready;
-
 use crate::node::{Filled, Inputs, Link, Node, Resources, Tile};
 
 /// One row a kind: the variant, the file that implements it, and how it is made of a node of the design. All words that draw are one

@@ -2,7 +2,7 @@
 
 use relief_raster::Rect;
 
-use super::search::{Draft, level_readers};
+use super::draft::{Draft, level_readers};
 use super::{Peak, Shape, prepare, saturate};
 use crate::cache::UNIFORM_BYTES;
 use crate::levels::Levels;

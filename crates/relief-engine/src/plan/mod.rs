@@ -3,6 +3,7 @@
 mod describe;
 #[cfg(feature = "gpu")]
 pub(crate) mod devices;
+mod draft;
 mod keep;
 mod memory;
 #[cfg(feature = "gpu")]

@@ -6,6 +6,7 @@ use relief_design::tree::Design;
 use relief_kernels::device::DeviceId;
 use relief_raster::Rect;
 
+use super::draft::{Draft, level_readers};
 use super::memory::{halo, is_tall, is_turned};
 #[cfg(feature = "gpu")]
 use super::shape::tile;
@@ -109,22 +110,6 @@ impl Plan {
             Err(Shortage::Host(needed)) => Err(draft.refusal(needed)),
         }
     }
-}
-
-/// Everything that is known before the raster is cut.
-pub(super) struct Draft<'a> {
-    pub(super) program: Program,
-    pub(super) region: Rect,
-    pub(super) threads: usize,
-    /// Jobs that stream at the same time.
-    pub(super) readers: u64,
-    pub(super) limit: u64,
-    pub(super) options: &'a Options,
-    /// The program for devices with equal nodes apart, where there are any.
-    #[cfg(feature = "gpu")]
-    apart: Option<Program>,
-    #[cfg(feature = "gpu")]
-    gpus: Option<super::devices::Target>,
 }
 
 /// Why no plan fits.
@@ -499,11 +484,6 @@ fn threads(asked: Option<usize>) -> Result<usize, Error> {
             problem: format!("{count} threads were asked for; 1 to {MAX_THREADS} are possible"),
         }),
     }
-}
-
-/// Windows of levels that are read at the same time.
-pub(super) fn level_readers(options: &Options) -> usize {
-    options.level_readers.unwrap_or(1).clamp(1, MAX_THREADS)
 }
 
 fn readers(asked: Option<usize>) -> Result<u64, Error> {

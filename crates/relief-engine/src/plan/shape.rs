@@ -1,7 +1,7 @@
 //! How the raster may be cut: bands, tiles, cached tiles, the most welcome first.
 
 use super::Shape;
-use super::search::Draft;
+use super::draft::Draft;
 
 /// Samples of a tile in a tree without a halo: a tile and the tiles its parents need stay in a core's cache.
 const TILE_SAMPLES: u64 = 1 << 18;

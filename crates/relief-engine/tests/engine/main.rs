@@ -30,4 +30,5 @@ mod run;
 mod sharing;
 mod sources;
 mod tiles;
+mod walls;
 mod ways;
