@@ -124,7 +124,7 @@ fn section(page: &mut String, signature: &Signature, pictures: bool) {
     }
     let extent = signature.extent.describe();
     if !extent.is_empty() {
-        line(page, &format!("\nDefault extent: {extent}."));
+        line(page, &format!("\nSize without `width=` and `height=`: {extent}."));
     }
     if !signature.details.is_empty() {
         line(page, &format!("\n{}", signature.details.trim_end()));

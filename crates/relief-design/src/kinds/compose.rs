@@ -22,8 +22,8 @@ impl NodeKind for Compose {
         meaning: "Folds its children in the order written, starting from acc = 0. By the role of a child with sample \
                   v: `base` is v; `add` acc + v, at most M; `subtract` acc − v, at least 0; `multiply` \
                   (acc·v + ⌊M/2⌋) / M; `mean` (acc + v + 1) / 2; `max` and `min`; `over` v where it is not 0, else \
-                  acc; `mask` acc where v is not 0, else 0. A child is 0 outside its own extent and takes part there \
-                  like anywhere.",
+                  acc; `mask` acc where v is not 0, else 0. Beyond its own extent a child is 0 and takes part all the same: \
+                  a small child under `multiply` or `mask` makes everything around it 0, and one under `mean` halves it.",
         children: &[
             role(Role::Base, Count::Any),
             role(Role::Add, Count::Any),

@@ -144,8 +144,8 @@ impl NodeKind for Lattice {
         name: "lattice",
         meaning: "Copies of the pattern with their top-left at its offset + i·u + j·v, to the nearest pixel, for all \
                   integers i and j. A pixel takes the samples of all copies that cover it, at most 16 384: `mean` of those other than 0, \
-                  (2·sum + n) / (2·n), 0 if none; `max`; `min` of those other than 0; `sum`, at most M; `last`, the \
-                  sample other than 0 of the copy with the greatest (j, i).",
+                  (2·sum + n) / (2·n), 0 if none; `max`; `min` of those other than 0; `sum`, at most M; `last`, of \
+                  those other than 0 the one of the copy with the greatest j, and where several have that j with the greatest i.",
         properties: &[optional(
             "blend",
             ValueType::Word(Blend::WORDS),

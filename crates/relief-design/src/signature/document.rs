@@ -113,8 +113,9 @@ pub(super) static DOCUMENT: [Signature; 5] = [
     },
     Signature {
         name: "define",
-        meaning: "Names a node, which `use` then puts anywhere. It is computed once. A definition without a size \
-                  takes that of the parent in which it is used.",
+        meaning: "Names a node, which `use` then puts anywhere. Where several places use it, its samples are \
+                  computed once. A definition without `width=` and `height=` is as large as the node in which a `use` stands: used in two nodes of \
+                  other sizes it is two rasters.",
         arguments: &[required("name", ValueType::Text, "the name that `use` refers to")],
         children: &[ChildRule {
             child: ChildName::Node,
