@@ -180,7 +180,7 @@ pub(crate) fn journal(bytes: &[u8]) {
     let sent = std::thread::scope(|scope| {
         let machine = scope.spawn(|| receiver.run());
         let options = SenderOptions::new(address).with(|with| {
-            with.patience = std::time::Duration::ZERO;
+            with.reconnect_timeout = std::time::Duration::ZERO;
             with.go_on = true;
         });
         let sent = send(

@@ -263,8 +263,8 @@ pub struct Accept {
     pub credit: u64,
     /// The most bytes of payload of one frame of lines.
     pub largest: u32,
-    /// Milliseconds of silence after which the receiver ends the connection.
-    pub silence: u32,
+    /// Milliseconds without a byte after which the receiver ends the connection.
+    pub idle_timeout: u32,
 }
 
 /// What the machine does.
@@ -460,7 +460,7 @@ impl Message for Accept {
         for number in [self.executed, self.next, self.credit] {
             bytes.extend_from_slice(&number.to_le_bytes());
         }
-        for number in [self.largest, self.silence] {
+        for number in [self.largest, self.idle_timeout] {
             bytes.extend_from_slice(&number.to_le_bytes());
         }
         bytes
@@ -474,7 +474,7 @@ impl Message for Accept {
             next,
             credit,
             largest: fields.u32()?,
-            silence: fields.u32()?,
+            idle_timeout: fields.u32()?,
         };
         (executed <= next && accept.largest > 0).then_some(accept)
     }

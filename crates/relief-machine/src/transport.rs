@@ -34,7 +34,7 @@ enum Stream {
 
 impl Socket {
     /// Gives up on a peer that neither reads nor writes for so long.
-    fn new(stream: Stream, silence: Duration) -> io::Result<Arc<Self>> {
+    fn new(stream: Stream, idle_timeout: Duration) -> io::Result<Arc<Self>> {
         match &stream {
             Stream::Tcp(socket) => socket.set_nodelay(true)?,
             #[cfg(unix)]
@@ -44,20 +44,20 @@ impl Socket {
             stream,
             deadline: Mutex::default(),
         };
-        socket.set_silence(silence)?;
+        socket.set_idle_timeout(idle_timeout)?;
         Ok(Arc::new(socket))
     }
 
-    fn set_silence(&self, silence: Duration) -> io::Result<()> {
+    fn set_idle_timeout(&self, idle_timeout: Duration) -> io::Result<()> {
         match &self.stream {
             Stream::Tcp(socket) => {
-                socket.set_read_timeout(Some(silence))?;
-                socket.set_write_timeout(Some(silence))
+                socket.set_read_timeout(Some(idle_timeout))?;
+                socket.set_write_timeout(Some(idle_timeout))
             }
             #[cfg(unix)]
             Stream::Unix(socket) => {
-                socket.set_read_timeout(Some(silence))?;
-                socket.set_write_timeout(Some(silence))
+                socket.set_read_timeout(Some(idle_timeout))?;
+                socket.set_write_timeout(Some(idle_timeout))
             }
         }
     }
@@ -150,7 +150,7 @@ impl Closer {
     pub(crate) fn drain(&self) {
         self.finish();
         self.expect_within(Some(LINGER));
-        if self.set_silence(LINGER).is_ok() {
+        if self.set_idle_timeout(LINGER).is_ok() {
             // The end of it all, whatever it is.
             let _ = io::copy(&mut Half(self.0.clone()), &mut io::sink());
         }
@@ -163,8 +163,8 @@ impl Closer {
     }
 
     /// Gives up on a peer that neither reads nor writes for so long.
-    pub(crate) fn set_silence(&self, silence: Duration) -> io::Result<()> {
-        self.0.set_silence(silence)
+    pub(crate) fn set_idle_timeout(&self, idle_timeout: Duration) -> io::Result<()> {
+        self.0.set_idle_timeout(idle_timeout)
     }
 }
 
@@ -191,11 +191,11 @@ const LOOK: Duration = Duration::from_millis(20);
 /// Connects to a machine. `made` is given what cuts the connection as soon as there is a socket; until then `unwanted` is
 /// asked whether to give up. A name is looked up and a socket connected by a thread of its own, because nothing ends
 /// these calls of the system: where nobody waits for it any more, it goes on until the system gives up. The handshake of
-/// TLS, all of it, must be over within the silence.
+/// TLS, all of it, must be over within the idle timeout.
 pub(crate) fn connect(
     address: &Address,
     pin: Option<&Pin>,
-    silence: Duration,
+    idle_timeout: Duration,
     unwanted: &dyn Fn() -> bool,
     made: &dyn Fn(Closer),
 ) -> Result<Connection, Error> {
@@ -217,7 +217,7 @@ pub(crate) fn connect(
         .name("relief-connect".to_owned())
         .spawn(move || {
             // Nobody may wait for it any more.
-            let _ = give.send(open(&there, silence));
+            let _ = give.send(open(&there, idle_timeout));
         })
         .map_err(|error| Error::Thread(error.to_string()))?;
     let stream = loop {
@@ -227,10 +227,10 @@ pub(crate) fn connect(
             Err(_) => return Err(failed(io::ErrorKind::ConnectionAborted.into())),
         }
     };
-    let socket = Socket::new(stream, silence).map_err(failed)?;
+    let socket = Socket::new(stream, idle_timeout).map_err(failed)?;
     let closer = Closer(socket.clone());
     // The handshakes too: each of their bytes may come in time and all of them never.
-    closer.expect_within(Some(silence));
+    closer.expect_within(Some(idle_timeout));
     made(closer.clone());
     if !matches!(address, Address::Tls(_)) {
         return Ok(Connection::plain(socket));
@@ -250,12 +250,12 @@ pub(crate) fn connect(
 }
 
 /// A socket connected to a machine.
-fn open(address: &Address, silence: Duration) -> io::Result<Stream> {
+fn open(address: &Address, idle_timeout: Duration) -> io::Result<Stream> {
     match address {
         Address::Tcp(host) | Address::Tls(host) => {
             let mut last = io::Error::from(io::ErrorKind::AddrNotAvailable);
             for resolved in host.to_socket_addrs()? {
-                match TcpStream::connect_timeout(&resolved, silence) {
+                match TcpStream::connect_timeout(&resolved, idle_timeout) {
                     Ok(socket) => return Ok(Stream::Tcp(socket)),
                     Err(error) => last = error,
                 }
@@ -275,7 +275,7 @@ pub(crate) struct Listener {
     socket: Listening,
     address: Address,
     acceptor: Option<Acceptor>,
-    silence: Duration,
+    idle_timeout: Duration,
 }
 
 enum Listening {
@@ -288,7 +288,7 @@ impl Listener {
     pub(crate) fn bind(
         address: &Address,
         acceptor: Option<Acceptor>,
-        silence: Duration,
+        idle_timeout: Duration,
     ) -> Result<Self, Error> {
         let failed = |source| Error::Connect {
             address: address.to_string(),
@@ -326,7 +326,7 @@ impl Listener {
             socket,
             address: bound,
             acceptor,
-            silence,
+            idle_timeout,
         })
     }
 
@@ -342,13 +342,13 @@ impl Listener {
             #[cfg(unix)]
             Listening::Unix(socket, _) => Stream::Unix(socket.accept()?.0),
         };
-        Socket::new(stream, self.silence)
+        Socket::new(stream, self.idle_timeout)
     }
 
-    /// A connection on a socket; TLS is agreed on first. All that comes must come within the silence, until the
+    /// A connection on a socket; TLS is agreed on first. All that comes must come within the idle timeout, until the
     /// connection's closer lifts that.
     pub(crate) fn secure(&self, socket: Arc<Socket>) -> io::Result<Connection> {
-        Closer(socket.clone()).expect_within(Some(self.silence));
+        Closer(socket.clone()).expect_within(Some(self.idle_timeout));
         match &self.acceptor {
             None => Ok(Connection::plain(socket)),
             Some(acceptor) => {

@@ -418,7 +418,7 @@ fn a_manifest_may_be_a_link_and_is_for_everyone_whom_the_umask_allows() {
 }
 
 /// Waits in ways that would last for an hour.
-const FOREVER: [&str; 4] = ["--silence", "3600", "--patience", "3600"];
+const FOREVER: [&str; 4] = ["--idle-timeout", "3600", "--reconnect-timeout", "3600"];
 
 /// Stops a sender by a signal, once it runs and `blocked` has seen that it waits.
 fn ends(bench: &Bench, arguments: &[&str], signal: Signal, blocked: impl FnOnce(&mut Sender)) {
@@ -511,7 +511,7 @@ fn never_stops(listener: &TcpListener) -> TcpStream {
         next: 0,
         credit: 100_000,
         largest: 1 << 20,
-        silence: 3_600_000,
+        idle_timeout: 3_600_000,
     };
     say(&mut socket, Kind::Accept, &accept.encode());
     while frame::read(&mut socket, &mut payload).unwrap().unwrap().kind != Kind::Lines {}
@@ -607,7 +607,7 @@ fn a_mistyped_number_of_executed_lines_is_not_kept() {
     // Nobody answers at all.
     let nobody = bench
         .stream(&["--resume", "job.json", "--to", "tcp://127.0.0.1:1"])
-        .args(["--executed", "400", "--patience", "0"])
+        .args(["--executed", "400", "--reconnect-timeout", "0"])
         .output()
         .unwrap();
     assert_eq!(nobody.status.code(), Some(1), "{nobody:?}");
@@ -656,16 +656,16 @@ fn noisy(machine: &str, every: usize) -> String {
 #[test]
 fn a_line_that_damages_a_bit_in_every_30_kilobytes_lets_a_job_through() {
     let bench = Bench::new(500, 2_000);
-    let machine = bench.receive(&["--silence", "2"]);
+    let machine = bench.receive(&["--idle-timeout", "2"]);
     let address = noisy(&machine.address, 30_000);
     let output = bench
         .stream(&[
             "design.kdl",
             &address,
             "--quiet",
-            "--silence",
+            "--idle-timeout",
             "2",
-            "--patience",
+            "--reconnect-timeout",
             "10",
         ])
         .output()

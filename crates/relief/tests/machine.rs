@@ -72,8 +72,8 @@ impl Bench {
 
     fn receive_into(&self, output: &str, listen: &str, more: &[&str]) -> Machine {
         let mut arguments = vec!["receive", "--listen", listen, "-o", output];
-        if !more.contains(&"--silence") {
-            arguments.extend_from_slice(&["--silence", "2"]);
+        if !more.contains(&"--idle-timeout") {
+            arguments.extend_from_slice(&["--idle-timeout", "2"]);
         }
         arguments.extend_from_slice(more);
         Machine::start(self.command(&arguments))
@@ -96,11 +96,11 @@ impl Bench {
             "1",
             "--look-ahead",
             "200kB",
-            "--patience",
+            "--reconnect-timeout",
             "10",
         ]);
-        if !more.contains(&"--silence") {
-            arguments.extend_from_slice(&["--silence", "2"]);
+        if !more.contains(&"--idle-timeout") {
+            arguments.extend_from_slice(&["--idle-timeout", "2"]);
         }
         arguments.extend_from_slice(more);
         self.command(&arguments)
@@ -310,9 +310,12 @@ fn survives(side: Side, harm: Harm) {
     let bench = Bench::new();
     let machine = bench.receive("tcp://127.0.0.1:0", &["--buffer", "20kB", "--largest", "5kB"]);
     let address = between(&machine.address, side, harm, after);
-    let output = bench.stream(&address, &["--silence", "0.5"]).output().unwrap();
+    let output = bench
+        .stream(&address, &["--idle-timeout", "0.5"])
+        .output()
+        .unwrap();
     assert!(output.status.success(), "{output:?}");
-    // One that was harmed, and one after it; more where the processor is too busy for the silence.
+    // One that was harmed, and one after it; more where the processor is too busy for the idle timeout.
     assert!(connections(&output) >= 2, "{output:?}");
     machine.end();
     bench.agrees();
@@ -380,10 +383,10 @@ fn words_of_the_machine_that_are_damaged_are_found_and_asked_for_again() {
 #[test]
 fn a_machine_that_stalls_for_longer_than_the_silence_keeps_its_connection() {
     let bench = Bench::new();
-    // The stall is much longer than the silence, and the silence than a busy processor keeps a thread waiting.
-    let machine = bench.receive("tcp://127.0.0.1:0", &["--silence", "2", "--stall", "150:5"]);
+    // The stall is much longer than the idle timeout, and the idle timeout than a busy processor keeps a thread waiting.
+    let machine = bench.receive("tcp://127.0.0.1:0", &["--idle-timeout", "2", "--stall", "150:5"]);
     let output = bench
-        .stream(&machine.address, &["--silence", "2"])
+        .stream(&machine.address, &["--idle-timeout", "2"])
         .output()
         .unwrap();
     assert_eq!(connections(&output), 1, "{output:?}");
@@ -395,9 +398,12 @@ fn a_machine_that_stalls_for_longer_than_the_silence_keeps_its_connection() {
 #[ignore = "takes a minute: cargo test -p relief --test machine -- --ignored"]
 fn a_machine_that_stalls_for_a_minute_keeps_its_connection() {
     let bench = Bench::new();
-    let machine = bench.receive("tcp://127.0.0.1:0", &["--silence", "10", "--stall", "390:60"]);
+    let machine = bench.receive(
+        "tcp://127.0.0.1:0",
+        &["--idle-timeout", "10", "--stall", "390:60"],
+    );
     let output = bench
-        .stream(&machine.address, &["--silence", "10"])
+        .stream(&machine.address, &["--idle-timeout", "10"])
         .output()
         .unwrap();
     assert!(text(&output).contains("1 connection"), "{output:?}");

@@ -127,8 +127,8 @@ pub struct ReceiverOptions {
     pub secret: Option<Secret>,
     /// Certificate and key, for TLS.
     pub tls: Option<Acceptor>,
-    /// The silence after which a connection counts as lost.
-    pub silence: Duration,
+    /// How long nothing may be heard before a connection counts as lost.
+    pub idle_timeout: Duration,
 }
 
 impl Default for ReceiverOptions {
@@ -139,7 +139,7 @@ impl Default for ReceiverOptions {
             output: None,
             secret: None,
             tls: None,
-            silence: Duration::from_secs(10),
+            idle_timeout: Duration::from_secs(10),
         }
     }
 }
@@ -160,7 +160,7 @@ impl std::fmt::Debug for ReceiverOptions {
             .field("output", &self.output)
             .field("secret", &self.secret)
             .field("tls", &self.tls)
-            .field("silence", &self.silence)
+            .field("idle_timeout", &self.idle_timeout)
             .finish_non_exhaustive()
     }
 }
@@ -200,7 +200,7 @@ impl Receiver {
     pub fn bind(address: &Address, options: ReceiverOptions) -> Result<Self, Error> {
         options.machine.check()?;
         let place = options.output.as_deref().map(Place::claim).transpose()?;
-        let listener = Listener::bind(address, options.tls.clone(), options.silence)?;
+        let listener = Listener::bind(address, options.tls.clone(), options.idle_timeout)?;
         Ok(Self {
             listener: Arc::new(listener),
             shared: Arc::new(Shared::new(options, place.flatten())),
@@ -220,7 +220,7 @@ impl Receiver {
     }
 
     /// Takes connections until one job is executed to its end and its sender has gone. Where the connection is lost as
-    /// the sender is told of the end, it may come back within [`ReceiverOptions::silence`].
+    /// the sender is told of the end, it may come back within [`ReceiverOptions::idle_timeout`].
     ///
     /// # Errors
     /// Where a line cannot be executed ([`Error::Execution`]), what was executed cannot be recorded, or
@@ -268,7 +268,7 @@ impl Receiver {
             return Parting::None;
         };
         let since = state.left.map_or(Duration::ZERO, |left| left.elapsed());
-        let left = self.shared.options.silence.saturating_sub(since);
+        let left = self.shared.options.idle_timeout.saturating_sub(since);
         if !work.acknowledged && !left.is_zero() {
             return Parting::Within(left);
         }
@@ -283,9 +283,9 @@ impl Receiver {
     fn finish(&self, failed: bool) -> Option<std::thread::JoinHandle<()>> {
         let mut state = self.shared.lock();
         // A sender that is told of a fault closes the connection; it gets a moment for that.
-        let patience = Instant::now() + self.shared.options.silence.min(Duration::from_secs(1));
-        while failed && !state.over && state.session.is_some() && Instant::now() < patience {
-            let left = patience.saturating_duration_since(Instant::now());
+        let deadline = Instant::now() + self.shared.options.idle_timeout.min(Duration::from_secs(1));
+        while failed && !state.over && state.session.is_some() && Instant::now() < deadline {
+            let left = deadline.saturating_duration_since(Instant::now());
             state = self.shared.wait_for(state, left);
         }
         state.over = true;

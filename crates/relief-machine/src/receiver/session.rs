@@ -136,14 +136,14 @@ fn admit(job: &Job, number: u64, closer: &Closer, shared: &Arc<Shared>) -> Resul
         return Err((refusal.code, refusal.text));
     }
     // The same sender on a new connection knows that the old one is dead before we do.
-    let patience = Instant::now() + shared.options.silence;
+    let deadline = Instant::now() + shared.options.idle_timeout;
     while let Some(session) = &mut state.session {
         if session.token != job.token {
             return Err((Code::Busy, "another sender drives the machine".to_owned()));
         }
         session.replaced = true;
         session.closer.close();
-        if Instant::now() >= patience {
+        if Instant::now() >= deadline {
             return Err((Code::Fault, "the connection before does not end".to_owned()));
         }
         state = shared.wait_for(state, Duration::from_millis(50));
@@ -261,7 +261,7 @@ fn accept(state: &State, options: &ReceiverOptions) -> Option<Accept> {
         next: status.received,
         credit: status.credit,
         largest: largest(&options.machine),
-        silence: u32::try_from(options.silence.as_millis()).unwrap_or(u32::MAX),
+        idle_timeout: u32::try_from(options.idle_timeout.as_millis()).unwrap_or(u32::MAX),
     })
 }
 
@@ -391,7 +391,7 @@ fn enqueue(
 
 /// Tells the sender how far the machine is until the connection ends; gives the writer back where it still works.
 fn tell(mut writer: Box<dyn Write + Send>, number: u64, shared: &Shared) -> Option<Box<dyn Write + Send>> {
-    let pace = shared.options.silence / 4;
+    let pace = shared.options.idle_timeout / 4;
     let (mut told, mut ended) = (None, false);
     loop {
         let mut state = shared.lock();

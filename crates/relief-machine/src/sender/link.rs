@@ -18,8 +18,8 @@ use super::{hear, talk};
 /// The first pause before a new connection, and the longest.
 const PAUSE: (Duration, Duration) = (Duration::from_millis(20), Duration::from_secs(1));
 
-/// The longest silence that a machine may ask for.
-const LONGEST_SILENCE: Duration = Duration::from_secs(3_600);
+/// The longest idle timeout that a machine may ask for.
+const LONGEST_IDLE_TIMEOUT: Duration = Duration::from_secs(3_600);
 
 /// Why a connection is over.
 pub(super) enum Ended {
@@ -37,7 +37,7 @@ impl From<io::Error> for Ended {
     }
 }
 
-/// Holds connections until the job is over. A lost one is tried again for as long as the sender has patience, counted
+/// Holds connections until the job is over. A lost one is tried again until the reconnect timeout of the sender, counted
 /// from the first loss since the machine got further.
 pub(super) fn link(shared: &Shared<'_>) {
     let address = shared.options.address.to_string();
@@ -71,7 +71,7 @@ pub(super) fn link(shared: &Shared<'_>) {
             (failing, pause) = (None, PAUSE.0);
         }
         let since: Instant = *failing.get_or_insert_with(Instant::now);
-        if since.elapsed() >= shared.options.patience {
+        if since.elapsed() >= shared.options.reconnect_timeout {
             let error = if state.connections == 0 {
                 Error::Connect { address, source }
             } else {
@@ -99,7 +99,7 @@ fn session(shared: &Shared<'_>) -> Ended {
     let made = connect(
         &options.address,
         options.pin.as_ref(),
-        options.silence,
+        options.idle_timeout,
         &|| !shared.lock().course.goes_on(),
         &|closer| shared.hold(closer),
     );
@@ -110,9 +110,9 @@ fn session(shared: &Shared<'_>) -> Ended {
         }
         Err(error) => return Ended::Fatal(error),
     };
-    connection.closer.expect_within(Some(options.silence));
-    let silence = match agree(shared, &mut connection) {
-        Ok(silence) => silence,
+    connection.closer.expect_within(Some(options.idle_timeout));
+    let idle_timeout = match agree(shared, &mut connection) {
+        Ok(idle_timeout) => idle_timeout,
         Err(ended) => {
             // The last frame may say what the machine is to do.
             connection.closer.drain();
@@ -138,7 +138,7 @@ fn session(shared: &Shared<'_>) -> Ended {
         if let Err(error) = hearer {
             return Ended::Fatal(Error::Thread(error.to_string()));
         }
-        let written = talk::talk(shared, writer, silence, lost);
+        let written = talk::talk(shared, writer, idle_timeout, lost);
         hang_up(shared, &closer, &written);
         written
     });
@@ -150,7 +150,7 @@ fn session(shared: &Shared<'_>) -> Ended {
     }
 }
 
-/// Agrees with the machine on who both are and where the job goes on; gives the silence after which the machine gives
+/// Agrees with the machine on who both are and where the job goes on; gives the idle timeout after which the machine gives
 /// up.
 fn agree(shared: &Shared<'_>, connection: &mut Connection) -> Result<Duration, Ended> {
     let accept = introduce(shared, connection)?;
@@ -162,11 +162,11 @@ fn agree(shared: &Shared<'_>, connection: &mut Connection) -> Result<Duration, E
         }
         return Err(ended);
     }
-    let theirs = Duration::from_millis(u64::from(accept.silence.max(4)));
-    let ours = shared.options.silence;
-    // A machine that speaks seldom says so by its silence; it may not keep us forever.
-    let silence = theirs.clamp(ours, LONGEST_SILENCE.max(ours));
-    connection.closer.set_silence(silence)?;
+    let theirs = Duration::from_millis(u64::from(accept.idle_timeout.max(4)));
+    let ours = shared.options.idle_timeout;
+    // A machine that speaks seldom says so by its idle timeout; it may not keep us forever.
+    let idle_timeout = theirs.clamp(ours, LONGEST_IDLE_TIMEOUT.max(ours));
+    connection.closer.set_idle_timeout(idle_timeout)?;
     connection.closer.expect_within(None);
     Ok(theirs.min(ours))
 }

@@ -57,10 +57,10 @@ pub struct SenderOptions {
     pub look_ahead: u64,
     /// Bytes that must be made before the first line is sent; at most the look-ahead.
     pub high_water: u64,
-    /// The silence after which a connection counts as lost; longer where the machine says so.
-    pub silence: Duration,
+    /// How long nothing may be heard before a connection counts as lost; longer where the machine says so.
+    pub idle_timeout: Duration,
     /// How long a lost connection is tried again.
-    pub patience: Duration,
+    pub reconnect_timeout: Duration,
     /// The time between two writes of the manifest.
     pub record_every: Duration,
     /// Whether the job is gone on with where a machine has begun it, though this sender has not: by its record, or
@@ -80,8 +80,8 @@ impl SenderOptions {
             secret: None,
             look_ahead: 60_000_000,
             high_water: 45_000_000,
-            silence: Duration::from_secs(10),
-            patience: Duration::from_secs(60),
+            idle_timeout: Duration::from_secs(10),
+            reconnect_timeout: Duration::from_secs(60),
             record_every: Duration::from_secs(1),
             go_on: false,
         }

@@ -59,7 +59,7 @@ fn open<'a>(shared: &'a Shared<'_>) -> Result<(Box<dyn Write + Send + 'a>, u64),
     let connection = connect(
         &options.address,
         options.pin.as_ref(),
-        options.silence,
+        options.idle_timeout,
         &|| !shared.lock().course.goes_on(),
         &|closer| shared.hold(closer),
     )?;

@@ -29,10 +29,10 @@ struct Said {
 pub(super) fn talk(
     shared: &Shared<'_>,
     mut writer: Box<dyn Write + Send>,
-    silence: Duration,
+    idle_timeout: Duration,
     lost: &Mutex<Option<Ended>>,
 ) -> Ended {
-    let pace = silence / 4;
+    let pace = idle_timeout / 4;
     let mut due = Instant::now() + pace;
     let mut said = Said::default();
     loop {

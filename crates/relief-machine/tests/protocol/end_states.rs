@@ -104,8 +104,8 @@ fn options(address: &Address) -> SenderOptions {
     SenderOptions::new(address.clone()).with(|with| {
         with.look_ahead = 1 << 20;
         with.high_water = 1;
-        with.silence = Duration::from_millis(800);
-        with.patience = Duration::ZERO;
+        with.idle_timeout = Duration::from_millis(800);
+        with.reconnect_timeout = Duration::ZERO;
         with.record_every = Duration::from_millis(5);
     })
 }
@@ -128,7 +128,7 @@ const ACCEPT: Accept = Accept {
     next: 0,
     credit: 1 << 20,
     largest: 1 << 20,
-    silence: 800,
+    idle_timeout: 800,
 };
 
 /// The machine's end of a connection.
@@ -244,7 +244,7 @@ fn a_line_under_way_when_the_job_is_stopped_is_waited_for_as_long_as_the_machine
             .take(16)
         {
             machine.tell(10, 11, activity);
-            // A quarter of the silence later the sender still waits: all in all several times the silence.
+            // A quarter of the idle timeout later the sender still waits: all in all several times the idle timeout.
             machine.wait(Kind::Ping).unwrap();
         }
         machine.tell(11, 11, Activity::Aborted);
@@ -513,7 +513,7 @@ fn a_machine_of_another_version_is_told_so_and_gets_no_job() {
 #[test]
 fn a_panic_of_whoever_watches_does_not_leave_the_others_waiting() {
     let nobody: Address = "tcp://127.0.0.1:1".parse().unwrap();
-    let options = options(&nobody).with(|with| with.patience = Duration::from_secs(3_600));
+    let options = options(&nobody).with(|with| with.reconnect_timeout = Duration::from_secs(3_600));
     let program = program();
     let watched = std::panic::catch_unwind(|| {
         send(
@@ -537,8 +537,8 @@ fn a_job_that_is_stopped_before_a_machine_has_it_ends_at_once() {
         .parse()
         .unwrap();
     let options = options(&address).with(|with| {
-        with.silence = Duration::from_secs(3_600);
-        with.patience = Duration::from_secs(3_600);
+        with.idle_timeout = Duration::from_secs(3_600);
+        with.reconnect_timeout = Duration::from_secs(3_600);
     });
     let control = Control::new(&Cancel::new());
     std::thread::scope(|scope| {

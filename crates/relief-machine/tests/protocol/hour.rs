@@ -164,14 +164,14 @@ fn run(look_ahead: u64, stall: f64) -> (u64, f64, f64) {
             inner.line(line.len());
             Ok(())
         }));
-        with.silence = Duration::from_secs(60);
+        with.idle_timeout = Duration::from_secs(60);
     });
     let address: Address = "tcp://127.0.0.1:0".parse().unwrap();
     let receiver = Receiver::bind(&address, options).unwrap();
     let sender = SenderOptions::new(receiver.address().clone()).with(|with| {
         with.look_ahead = look_ahead;
         with.high_water = look_ahead / 4 * 3;
-        with.silence = Duration::from_secs(60);
+        with.idle_timeout = Duration::from_secs(60);
     });
     let job = Job::new(&program, [1; 32], [2; 32], [3; 16]);
     let control = Control::default();

@@ -589,7 +589,8 @@ fn a_sender_that_did_not_hear_the_end_may_come_back_for_it() {
 
 #[test]
 fn a_receiver_says_so_where_its_sender_may_not_know_the_end() {
-    let receiver = bind(ReceiverOptions::default().with(|with| with.silence = Duration::from_millis(300)));
+    let receiver =
+        bind(ReceiverOptions::default().with(|with| with.idle_timeout = Duration::from_millis(300)));
     let (_, received) = with(&receiver, || {
         let (mut wire, _) = Wire::begin(&receiver, &job(false));
         wire.lines(0, 50);
@@ -642,7 +643,7 @@ fn a_handshake_of_tls_that_never_ends_is_given_up() {
     std::thread::scope(|scope| {
         let dripping = scope.spawn(move || {
             let (mut socket, _) = listener.accept().unwrap();
-            // A record of TLS of 16 KiB, a byte whenever the silence is about to end: it would take an hour.
+            // A record of TLS of 16 KiB, a byte whenever the idle timeout is about to end: it would take an hour.
             socket.write_all(&[0x16, 3, 3, 0x40, 0]).unwrap();
             (0..16_384).all(|_| {
                 std::thread::sleep(Duration::from_millis(200));
@@ -653,8 +654,8 @@ fn a_handshake_of_tls_that_never_ends_is_given_up() {
         let program = Program::new(&Scan::default(), &Tables::default(), &raster.raster()).unwrap();
         let sender = SenderOptions::new(address).with(|with| {
             with.pin = Some(pin);
-            with.silence = Duration::from_secs(1);
-            with.patience = Duration::ZERO;
+            with.idle_timeout = Duration::from_secs(1);
+            with.reconnect_timeout = Duration::ZERO;
         });
         let sent = send_all(&program, &raster, &sender);
         assert!(matches!(sent, Err(Error::Connect { .. })), "{sent:?}");

@@ -100,7 +100,7 @@ fn quick(address: &Address) -> SenderOptions {
     SenderOptions::new(address.clone()).with(|with| {
         with.look_ahead = 4 << 20;
         with.high_water = 1 << 20;
-        with.silence = Duration::from_secs(2);
+        with.idle_timeout = Duration::from_secs(2);
         with.record_every = Duration::from_millis(20);
     })
 }
@@ -109,7 +109,7 @@ fn options(output: Option<std::path::PathBuf>, machine: Machine) -> ReceiverOpti
     ReceiverOptions::default().with(|with| {
         with.output = output;
         with.machine = machine;
-        with.silence = Duration::from_secs(2);
+        with.idle_timeout = Duration::from_secs(2);
     })
 }
 
@@ -462,7 +462,7 @@ fn only_a_sender_with_the_secret_is_taken_and_only_a_machine_with_it_is_trusted(
         let try_with = |secret| {
             let options = quick(receiver.address()).with(|with| {
                 with.secret = secret;
-                with.patience = Duration::ZERO;
+                with.reconnect_timeout = Duration::ZERO;
             });
             send_all(&program, &raster, 1, &options)
         };
@@ -504,7 +504,7 @@ fn tls_is_taken_from_the_pinned_certificate_alone() {
         let try_with = |pin| {
             let options = quick(receiver.address()).with(|with| {
                 with.pin = pin;
-                with.patience = Duration::ZERO;
+                with.reconnect_timeout = Duration::ZERO;
             });
             send_all(&program, &raster, 1, &options)
         };
@@ -731,7 +731,7 @@ fn with_strangers(machine: Machine, strangers: impl FnOnce(&Receiver, &Program))
         height: 50,
     };
     let program = program(&Scan::default(), &raster);
-    let with = options(None, machine).with(|with| with.silence = Duration::from_millis(300));
+    let with = options(None, machine).with(|with| with.idle_timeout = Duration::from_millis(300));
     let receiver = Receiver::bind(&local(), with).unwrap();
     std::thread::scope(|scope| {
         let received = scope.spawn(|| receiver.run().unwrap());
@@ -746,7 +746,7 @@ fn with_strangers(machine: Machine, strangers: impl FnOnce(&Receiver, &Program))
 #[test]
 fn a_stranger_who_sends_byte_after_byte_does_not_hold_the_machine() {
     with_strangers(Machine::default(), |receiver, _| {
-        // As many as there are places, each with a byte in time before every end of patience.
+        // As many as there are places, each with a byte in time before every end of the idle timeout.
         let mut strangers: Vec<TcpStream> = (0..16).map(|_| Stranger::new(receiver).0).collect();
         let start = Instant::now();
         while !strangers.is_empty() {
@@ -875,7 +875,7 @@ const ACCEPT: Accept = Accept {
     next: 0,
     credit: 1 << 20,
     largest: 1 << 20,
-    silence: 1_000,
+    idle_timeout: 1_000,
 };
 
 #[test]
@@ -970,7 +970,8 @@ fn a_connection_that_brings_nothing_is_not_tried_forever() {
     let receiver = Receiver::bind(&local(), options(None, machine)).unwrap();
     std::thread::scope(|scope| {
         let received = scope.spawn(|| receiver.run());
-        let sender = quick(receiver.address()).with(|with| with.patience = Duration::from_millis(300));
+        let sender =
+            quick(receiver.address()).with(|with| with.reconnect_timeout = Duration::from_millis(300));
         let sent = send_all(&program, &raster, 9, &sender);
         receiver.stop();
         assert!(matches!(sent, Err(Error::Connect { .. })), "{sent:?}");

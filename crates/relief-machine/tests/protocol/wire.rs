@@ -55,7 +55,7 @@ fn messages_read_back_as_they_were_written() {
         next: 2,
         credit: 3,
         largest: 4,
-        silence: 5,
+        idle_timeout: 5,
     });
     there_and_back(&Status {
         executed: 1,

@@ -56,9 +56,9 @@ pub(crate) struct Receive {
     /// Its private key, PEM
     #[arg(long, value_name = "PATH", requires = "tls_certificate")]
     tls_key: Option<PathBuf>,
-    /// Seconds of silence after which a connection counts as lost
+    /// Seconds without a byte after which a connection counts as lost
     #[arg(long, value_name = "SECONDS", default_value_t = 10.0, value_parser = seconds)]
-    silence: f64,
+    idle_timeout: f64,
 }
 
 fn stall(text: &str) -> Result<(u64, Duration), String> {
@@ -95,7 +95,7 @@ pub(crate) fn run(receive: &Receive) -> Result<(), Failure> {
         options.output.clone_from(&receive.output);
         options.secret = secret;
         options.tls = tls;
-        options.silence = Duration::from_secs_f64(receive.silence.max(0.05));
+        options.idle_timeout = Duration::from_secs_f64(receive.idle_timeout.max(0.05));
     });
     let receiver = Receiver::bind(&receive.listen, options)?;
     let mut out = io::stdout();

@@ -117,12 +117,12 @@ struct Link {
     /// The SHA-256 of the machine's certificate, for tls://
     #[arg(long, value_name = "HEX")]
     pin: Option<Pin>,
-    /// Seconds of silence after which a connection counts as lost
+    /// Seconds without a byte after which a connection counts as lost
     #[arg(long, value_name = "SECONDS", default_value_t = 10.0, value_parser = seconds)]
-    silence: f64,
+    idle_timeout: f64,
     /// Seconds that a lost connection is tried again
     #[arg(long, value_name = "SECONDS", default_value_t = 60.0, value_parser = seconds)]
-    patience: f64,
+    reconnect_timeout: f64,
     /// Seconds between two writes of the manifest
     #[arg(long, value_name = "SECONDS", default_value_t = 1.0, value_parser = seconds)]
     record_every: f64,
@@ -437,9 +437,9 @@ fn options(stream: &Stream, address: Address, pin: Option<Pin>, raw: bool) -> Re
         .high_water
         .unwrap_or(options.look_ahead / 4 * 3)
         .min(options.look_ahead);
-    options.silence = Duration::from_secs_f64(link.silence.max(0.05));
+    options.idle_timeout = Duration::from_secs_f64(link.idle_timeout.max(0.05));
     options.record_every = Duration::from_secs_f64(link.record_every);
-    options.patience = Duration::from_secs_f64(link.patience);
+    options.reconnect_timeout = Duration::from_secs_f64(link.reconnect_timeout);
     options.go_on = stream.go_on;
     if options.secret.is_some() && is_poured(&options) {
         let problem = "nobody answers who could know it".to_owned();
