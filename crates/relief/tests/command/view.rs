@@ -39,6 +39,13 @@ impl Viewer {
 
     /// The body of an answer.
     fn get(&self, path: &str) -> Vec<u8> {
+        let answer = self.whole(path);
+        let end = answer.windows(4).position(|bytes| bytes == b"\r\n\r\n").unwrap();
+        answer[end + 4..].to_vec()
+    }
+
+    /// An answer with its head.
+    fn whole(&self, path: &str) -> Vec<u8> {
         let mut stream = TcpStream::connect(&self.address).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(120))).unwrap();
         write!(
@@ -49,8 +56,7 @@ impl Viewer {
         .unwrap();
         let mut answer = Vec::new();
         stream.read_to_end(&mut answer).unwrap();
-        let end = answer.windows(4).position(|bytes| bytes == b"\r\n\r\n").unwrap();
-        answer.split_off(end + 4)
+        answer
     }
 
     fn json(&self, path: &str) -> Value {
@@ -186,4 +192,49 @@ fn what_cannot_be_shown_is_refused_at_once() {
     run(&["view", "logo/design.kdl", "--cors", "*"]).failed(2, "no origin");
     run(&["view", "logo/design.kdl", "--memory", "1MiB"]).failed(2, "16 MiB at least");
     run(&["view", "logo/design.kdl", "--job", "none.json"]).failed(1, "none.json");
+}
+
+#[test]
+fn coarse_levels_come_from_the_overview_that_rendering_left() {
+    let folder = tempfile::tempdir().unwrap();
+    let design = written(
+        &folder,
+        "relief version=1\ncanvas width=65536 height=1024 bits=8\nnoise seed=5",
+    );
+    let raster = folder.path().join("noise.raw");
+    let raster = raster.to_str().unwrap();
+    run(&["render", &design, "-o", raster, "--overview", "-q"]).done();
+    let exactness = |viewer: &Viewer| {
+        viewer.event("state", |state| state["designs"][0]["ready"] == true);
+        let answer = viewer.whole("/tile/0/root/mean/8/0/0?effort=0");
+        let text = String::from_utf8_lossy(&answer).into_owned();
+        let said = text
+            .lines()
+            .find_map(|line| line.strip_prefix("relief-exactness: "));
+        said.unwrap_or_else(|| panic!("{text}")).to_owned()
+    };
+    // Elsewhere, so that it is found by its name alone.
+    let elsewhere = tempfile::tempdir().unwrap();
+    let moved = elsewhere.path().join("of.overview");
+    std::fs::rename(format!("{raster}.overview"), &moved).unwrap();
+    let viewer = Viewer::start(&[&design]);
+    assert!(exactness(&viewer).starts_with("within"));
+    viewer.interrupt();
+    let viewer = Viewer::start(&[&design, "--overview", moved.to_str().unwrap()]);
+    assert_eq!(exactness(&viewer), "exact");
+    // They are the means of the blocks.
+    let samples = std::fs::read(raster).unwrap();
+    let block = |x: usize, y: usize| {
+        let sum: u64 = (0..256)
+            .flat_map(|row| samples[(256 * y + row) * 65_536 + 256 * x..][..256].iter())
+            .map(|sample| u64::from(*sample))
+            .sum();
+        u8::try_from((2 * sum + 65_536) / (2 * 65_536)).unwrap()
+    };
+    let expected: Vec<u8> = (0..4)
+        .flat_map(|y| (0..256).map(move |x| (x, y)))
+        .map(|(x, y)| block(x, y))
+        .collect();
+    assert_eq!(viewer.get("/tile/0/root/mean/8/0/0?effort=0"), expected);
+    viewer.interrupt();
 }
