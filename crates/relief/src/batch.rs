@@ -8,7 +8,7 @@ use relief_design::{MAX_DATA, Rows, Setting};
 use relief_io::read_bounded;
 
 use crate::arguments::{Each, Reading};
-use crate::design::{self, Opened};
+use crate::design::{self, Opened, Warnings};
 use crate::failure::Failure;
 
 /// The rows of a file, each of which gives values to parameters.
@@ -95,10 +95,11 @@ impl Batch {
         row: usize,
         file: &Path,
         reading: &Reading,
-        silent: bool,
+        tell: Warnings,
     ) -> Result<Opened, Failure> {
         // What is doubtful in one row is so in most of them.
-        design::open(file, &self.reading(row, reading), silent || row > 0)
+        let tell = if row > 0 { Warnings::Silent } else { tell };
+        design::open(file, &self.reading(row, reading), tell)
             .map_err(|failure| failure.of(self.place(row)))
     }
 

@@ -1,11 +1,13 @@
 //! What a command ends with when it fails, and how that is said.
 
 use std::io::{self, Write};
+use std::path::Path;
 use std::process::ExitCode;
 
 use miette::{GraphicalReportHandler, GraphicalTheme};
 use relief_io::SinkError;
 
+use crate::quantity::counted;
 use crate::show::can_draw;
 
 /// Why a command failed.
@@ -40,6 +42,9 @@ pub(crate) enum Failure {
     /// The arguments cannot be used together.
     #[error("{0}")]
     Usage(String),
+    /// The file system has no room for the output.
+    #[error("{0}")]
+    Room(String),
     /// What was executed could not all be compared.
     #[error("{0}")]
     Unverified(String),
@@ -116,6 +121,18 @@ impl Failure {
         self.closed_pipe() || matches!(self, Self::Engine(relief_engine::Error::Cancelled))
     }
 
+    /// Whether the same job would fail at the same samples again, whatever is written of it already.
+    pub(crate) fn comes_again(&self) -> bool {
+        let sink = match self {
+            Self::Engine(relief_engine::Error::Sink(error)) => {
+                error.get_ref().and_then(|error| error.downcast_ref())
+            }
+            Self::Sink(error) => Some(error),
+            _ => None,
+        };
+        matches!(sink, Some(SinkError::NotTwoValued { .. }))
+    }
+
     fn closed_pipe(&self) -> bool {
         match self {
             Self::Engine(relief_engine::Error::Sink(error)) | Self::Output(error) => {
@@ -173,6 +190,17 @@ pub(crate) fn tell(warnings: &relief_design::Report) {
     }
     // A job goes on when nobody listens any more.
     let _ = writeln!(io::stderr(), "{text}");
+}
+
+/// Says on the standard error how many things are doubtful in a design, and what shows them. Whether its parameters were given values decides
+/// which they are.
+pub(crate) fn count(warnings: &relief_design::Report, design: &Path, given: bool) {
+    let count = counted(warnings.total() as u64, "warning");
+    let them = if warnings.total() == 1 { "it" } else { "them" };
+    let with = if given { " with the same values" } else { "" };
+    let text = format!("relief: {count}; `relief check {}`{with} shows {them}", design.display());
+    // A job goes on when nobody listens any more.
+    let _ = writeln!(io::stderr(), "{}", relief_design::visible(&text));
 }
 
 /// An error with its causes, each told once: many say their cause themselves.

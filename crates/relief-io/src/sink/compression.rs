@@ -74,6 +74,25 @@ impl Compression {
         }
     }
 
+    /// The fewest bytes that so many bytes can become, in rows of so many samples, whatever the samples are: what a disk without so much
+    /// room cannot hold by any luck.
+    #[must_use]
+    pub const fn least(self, bytes: u128, columns: u64) -> u128 {
+        let ratio = match self {
+            Self::None => 1,
+            // RFC 1951: 258 bytes by a length and a distance, a bit each.
+            Self::Deflate => 1_032,
+            // A count and a byte for 128.
+            Self::PackBits => 64,
+            // The n-th code after the table was cleared stands for n bytes at most. There are 3 837 before it is cleared again, of 9 to 12
+            // bits: 5 406 bytes for 7 363 203.
+            Self::Lzw => 1_363,
+            // A bit for a row that is the one above.
+            Self::Group4 => columns as u128 + 1,
+        };
+        bytes / ratio
+    }
+
     /// What one thread holds while it compresses, beside input and output.
     pub(super) const fn working(self) -> u64 {
         match self {

@@ -11,7 +11,7 @@ use relief_machine::PreparedTable;
 use serde::{Deserialize, Serialize};
 
 use crate::arguments::{Job, Watch};
-use crate::design::{self, Opened};
+use crate::design::{self, Opened, Warnings};
 use crate::failure::Failure;
 use crate::{interrupt, job};
 
@@ -46,7 +46,7 @@ pub(crate) fn run(arguments: &Prepare) -> Result<(), Failure> {
     let opened = design::open(
         &arguments.job.file,
         &arguments.job.reading(),
-        arguments.watch.is_silent(),
+        Warnings::unless(arguments.watch.is_silent()),
     )?;
     opened.spare_inputs("--output", &arguments.output)?;
     let name = job::name(&opened)?;

@@ -12,8 +12,9 @@ use relief_machine::Manifest;
 use relief_view::{DesignSource, OpenError, Opened, Server, ServerOptions};
 
 use crate::arguments::Reading;
+use crate::design::Warnings;
 use crate::failure::{Failure, chain};
-use crate::quantity::bytes;
+use crate::quantity::{cost_in_samples, memory_size};
 use crate::{design, job};
 
 #[derive(Debug, Args)]
@@ -33,13 +34,13 @@ pub(crate) struct View {
     #[arg(long, value_name = "ORIGIN")]
     cors: Option<String>,
     /// The most memory that renderers and answers may take, such as 512MiB [default: 1GiB]
-    #[arg(long, value_name = "SIZE", value_parser = bytes)]
+    #[arg(long, value_name = "SIZE", value_parser = memory_size)]
     memory: Option<u64>,
     /// Threads that compute [default: one for each processor]
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
     /// The most pixels computed for one exact answer to Zarr, Deep Zoom and /raw; what takes more is refused [default: 2^30]
-    #[arg(long, value_name = "PIXELS")]
+    #[arg(long, value_name = "PIXELS", value_parser = cost_in_samples)]
     cost: Option<u64>,
     /// Take levels from the overview that rendering the whole raster left behind, where it is of the same design [default: one that lies beside
     /// the design or in the working folder, if there is one]
@@ -164,7 +165,7 @@ impl DesignSource for Source {
 
     fn open(&self) -> Result<Opened, OpenError> {
         let unreadable = |failure: Failure| OpenError::Unreadable(chain(&failure));
-        let opened = match design::open(&self.path, &self.reading, true) {
+        let opened = match design::open(&self.path, &self.reading, Warnings::Silent) {
             Ok(opened) => opened,
             Err(Failure::Design(report)) => {
                 let (_, text) = design::read(&self.path).map_err(unreadable)?;

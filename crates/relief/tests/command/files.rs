@@ -176,7 +176,7 @@ fn what_a_killed_job_left_goes_away_with_the_next_one() {
     let out = folder.path().join("out.raw");
     let name = out.to_str().unwrap();
     for _ in 0..3 {
-        let mut child = relief(&["render", "sheet/design.kdl", "--json-progress", "-o", name])
+        let mut child = relief(&["render", "sheet/design.kdl", "--json-progress", "--force", "-o", name])
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();

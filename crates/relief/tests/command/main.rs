@@ -25,6 +25,8 @@ mod process;
 mod progress;
 mod readers;
 mod reference;
+#[cfg(target_os = "linux")]
+mod room;
 #[cfg(unix)]
 mod signals;
 #[cfg(target_os = "linux")]

@@ -185,6 +185,19 @@ impl Output {
         }
     }
 
+    /// Leaves an export to who goes on with it. Where nothing is in it, all of it goes away.
+    pub(super) fn leave(self) {
+        if let Self::Tiff {
+            path, store, sums, ..
+        } = self
+        {
+            drop(store);
+            if !partial_path(&path).exists() {
+                let _ = std::fs::remove_file(sums);
+            }
+        }
+    }
+
     /// Gives the export its name; all tiles must be there.
     pub(super) fn complete(self) -> Result<(), SinkError> {
         let completion = match self {

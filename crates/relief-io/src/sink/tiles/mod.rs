@@ -231,7 +231,8 @@ impl TiledTiff {
         let columns = tile.rect.width() as usize;
         let mut packed = self.packed().pop().unwrap_or_default();
         if let Some(sequence) = &open.sequence {
-            pack(&open.layout, tile.samples, columns, place, &mut packed)?;
+            pack(&open.layout, tile.samples, columns, place, &mut packed)
+                .map_err(|error| open.store.of_tile(error))?;
             let mut bytes = sequence.memory();
             let Layout {
                 compression, bits, ..
@@ -250,7 +251,8 @@ impl TiledTiff {
         let bytes = if whole && as_they_lie && open.layout.bits > 1 {
             native
         } else {
-            pack(&open.layout, tile.samples, columns, place, &mut packed)?;
+            pack(&open.layout, tile.samples, columns, place, &mut packed)
+                .map_err(|error| open.store.of_tile(error))?;
             &packed
         };
         open.store.write(bytes, offset)?;

@@ -590,7 +590,7 @@ impl SharedTiff {
                 Samples::Sixteen(&sixteen.0)
             }
         };
-        pack(&self.layout, samples, columns, corner, packed).map_err(sink)?;
+        pack(&self.layout, samples, columns, corner, packed).map_err(|error| sink(store.of_tile(error)))?;
         let mut bytes = sequence.memory();
         self.layout
             .compression

@@ -22,7 +22,7 @@ use crate::batch::Batch;
 use crate::design::Opened;
 use crate::failure::Failure;
 use crate::job;
-use crate::quantity::{Region, bytes, counted, region, tile};
+use crate::quantity::{Region, buffer, bytes, counted, memory_size, region, tile};
 pub(crate) use estimate::{MotionArguments, time};
 use inputs::{Inputs, Parts};
 pub(crate) use inputs::{program_of, tables};
@@ -71,10 +71,10 @@ pub(crate) struct Stream {
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
     /// The most memory the job may take, such as 64MiB or 2GB [default: 1GiB]
-    #[arg(long, value_name = "SIZE", value_parser = bytes)]
+    #[arg(long, value_name = "SIZE", value_parser = memory_size)]
     memory: Option<u64>,
     /// The most memory the job may take on every GPU [default: nine tenths of what it has]
-    #[arg(long, value_name = "SIZE", value_parser = bytes)]
+    #[arg(long, value_name = "SIZE", value_parser = memory_size)]
     device_memory: Option<u64>,
     /// Columns and rows of a tile [default: chosen by the plan]
     #[arg(long, value_name = "WxH", value_parser = tile)]
@@ -103,7 +103,7 @@ struct Link {
     #[arg(long)]
     raw: bool,
     /// Bytes of lines made ahead
-    #[arg(long, value_name = "SIZE", value_parser = bytes, default_value = "60MB")]
+    #[arg(long, value_name = "SIZE", value_parser = buffer, default_value = "60MB")]
     look_ahead: u64,
     /// Bytes made before the first line is sent [default: three quarters of the look-ahead]
     #[arg(long, value_name = "SIZE", value_parser = bytes)]
