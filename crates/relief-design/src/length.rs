@@ -30,8 +30,8 @@ pub(crate) fn foreign_unit(unit: &str) -> Option<&'static str> {
         "Mm" | "MM" => "a millimetre is mm",
         "fm" => "the smallest unit is pm",
         "Å" | "A" | "angstrom" => "an angstrom is 0.1nm",
-        "µ" | "μ" | "u" | "mu" | "mc" | "mic" | "micron" | "microns" | "micrometre" | "micrometer" | "micrometres"
-        | "micrometers" | "mkm" | "mcm" => "a micrometre is um",
+        "µ" | "μ" | "u" | "mu" | "mc" | "mic" | "micron" | "microns" | "micrometre" | "micrometer"
+        | "micrometres" | "micrometers" | "mkm" | "mcm" => "a micrometre is um",
         "nanometre" | "nanometer" | "nanometres" | "nanometers" => "a nanometre is nm",
         "millimetre" | "millimeter" | "millimetres" | "millimeters" => "a millimetre is mm",
         "centimetre" | "centimeter" | "centimetres" | "centimeters" => "a centimetre is cm",

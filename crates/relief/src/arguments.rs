@@ -11,7 +11,9 @@ use relief_scan::Passes;
 
 use crate::commands::halftone::HalftoneArgument;
 use crate::failure::Failure;
-use crate::quantity::{Region, buffer, compress, cost_in_samples, count, count_from_1, length, memory_size, part, region, tile};
+use crate::quantity::{
+    Region, buffer, bytes, compress, cost_in_samples, count, count_from_1, length, part, region, tile,
+};
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -176,10 +178,10 @@ pub(crate) struct Job {
     #[arg(long, value_name = "N")]
     pub(crate) threads: Option<usize>,
     /// The most memory the job may take, such as 64MiB or 2GB [default: 1GiB]
-    #[arg(long, value_name = "SIZE", value_parser = memory_size)]
+    #[arg(long, value_name = "SIZE", value_parser = bytes)]
     pub(crate) memory: Option<u64>,
     /// The most memory the job may take on every GPU [default: nine tenths of what it has]
-    #[arg(long, value_name = "SIZE", value_parser = memory_size)]
+    #[arg(long, value_name = "SIZE", value_parser = bytes)]
     pub(crate) device_memory: Option<u64>,
     /// Columns and rows of a tile [default: chosen by the plan]
     #[arg(long, value_name = "WxH", value_parser = tile)]

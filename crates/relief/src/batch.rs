@@ -99,8 +99,7 @@ impl Batch {
     ) -> Result<Opened, Failure> {
         // What is doubtful in one row is so in most of them.
         let tell = if row > 0 { Warnings::Silent } else { tell };
-        design::open(file, &self.reading(row, reading), tell)
-            .map_err(|failure| failure.of(self.place(row)))
+        design::open(file, &self.reading(row, reading), tell).map_err(|failure| failure.of(self.place(row)))
     }
 
     /// The names that a template has for all rows, which are all different.

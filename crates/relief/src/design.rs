@@ -9,15 +9,15 @@ use std::sync::{Mutex, PoisonError};
 use relief_atomic::Identity;
 use relief_design::{Conversion, Design, ImageError, ImageSource, Picture, Setting, visible};
 use relief_engine::Prepared;
-use relief_io::{Files, near_name};
 use relief_io::pack::Pack;
+use relief_io::{Files, near_name};
 use relief_raster::Depth;
 use relief_scan::Table;
 
 use crate::arguments::{Deny, Reading};
 use crate::commands::prepare;
 use crate::failure::{self, Failure};
-use crate::foreign;
+use crate::{foreign, quantity};
 
 /// The longest file of a table, in bytes: 4 MiB.
 pub(crate) const MAX_TABLE: u64 = 4 << 20;
@@ -168,8 +168,18 @@ pub(crate) fn open(path: &Path, reading: &Reading, tell: Warnings) -> Result<Ope
         Some(row) => format!("{name}, {row}"),
         None => name,
     };
-    let relief_design::Reading { design, warnings } =
-        relief_design::read(&name, &text, &named, &settings).map_err(Box::new)?;
+    let read = relief_design::read(&name, &text, &named, &settings);
+    let relief_design::Reading { design, warnings } = read.map_err(|report| {
+        let memory = reading.memory.filter(|memory| quantity::slip(*memory).is_some());
+        match memory.filter(|_| report.is_short_of_memory()) {
+            None => Failure::Design(Box::new(report)),
+            Some(memory) => Failure::Slip {
+                report: Box::new(report),
+                memory,
+                least: least(&name, &text, &files, &settings),
+            },
+        }
+    })?;
     if let Some(warnings) = &warnings {
         if reading.deny == Some(Deny::Warnings) {
             return Err(Box::new(warnings.clone()).into());
@@ -219,6 +229,23 @@ pub(crate) fn open(path: &Path, reading: &Reading, tell: Warnings) -> Result<Ope
         opened.prepared = Some(prepare::read(path, &opened)?);
     }
     Ok(opened)
+}
+
+/// The least memory, of the powers of 2 up to what a job may take by default, in which the files of a design can be read; `None` where that is
+/// not enough.
+fn least(name: &str, text: &str, files: &Files, settings: &[Setting]) -> Option<u64> {
+    let powers = std::iter::successors(Some(1 << 14), |memory| Some(memory << 1));
+    let mut sizes = powers.take_while(|memory| *memory <= relief_engine::DEFAULT_MEMORY);
+    sizes.find(|&memory| {
+        let named = Named {
+            files,
+            memory,
+            data: Mutex::default(),
+            asked: Mutex::default(),
+        };
+        let read = relief_design::read(name, text, &named, settings);
+        !read.is_err_and(|report| report.is_short_of_memory())
+    })
 }
 
 /// The name of a design: the digest of its text, and of all else that decides what it means.

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use miette::{GraphicalReportHandler, GraphicalTheme};
 use relief_io::SinkError;
 
-use crate::quantity::counted;
+use crate::quantity::{counted, show_bytes, slip};
 use crate::show::can_draw;
 
 /// Why a command failed.
@@ -16,6 +16,15 @@ pub(crate) enum Failure {
     /// The design is wrong.
     #[error("the design is wrong")]
     Design(#[from] Box<relief_design::Report>),
+    /// Reading the files of a design takes more memory than a number that most likely lacks its unit.
+    #[error("the design is wrong")]
+    Slip {
+        report: Box<relief_design::Report>,
+        /// The memory that was allowed.
+        memory: u64,
+        /// What would do, where that was found.
+        least: Option<u64>,
+    },
     /// The engine or an output failed.
     #[error(transparent)]
     Engine(#[from] relief_engine::Error),
@@ -82,7 +91,7 @@ impl Failure {
     /// The failure of one of many jobs. A report names the job itself.
     pub(crate) fn of(self, place: String) -> Self {
         match self {
-            Self::Design(_) | Self::Job { .. } => self,
+            Self::Design(_) | Self::Slip { .. } | Self::Job { .. } => self,
             failure if failure.is_quiet() => failure,
             failure => Self::Job {
                 place,
@@ -100,13 +109,29 @@ impl Failure {
         let mut text = String::new();
         match self {
             Self::Design(report) => {
-                if handler().render_report(&mut text, &report.underlined()).is_err() {
-                    text = report.to_string();
-                }
+                text = shown(report);
+            }
+            Self::Slip {
+                report,
+                memory,
+                least,
+            } => {
+                text = shown(report);
+                let slip = slip(*memory).unwrap_or_default();
+                let least = least.map_or(String::new(), |least| {
+                    let least = show_bytes(least.into());
+                    format!(" {least} are the least that reads it, of those that are powers of 2")
+                });
+                text.push_str(&format!("relief: --memory is {slip}{least}"));
             }
             _ => {
                 text.push_str("relief: ");
                 text.push_str(&chain(self));
+                if let Self::Engine(relief_engine::Error::Memory { limit, .. }) = self
+                    && let Some(slip) = slip(*limit)
+                {
+                    text.push_str(&format!("; --memory is {slip}"));
+                }
                 // Paths, names and what others say are part of it.
                 text = relief_design::visible(&text).into_owned();
             }
@@ -161,6 +186,7 @@ impl Failure {
             #[cfg(feature = "view")]
             Self::View(relief_view::Error::Option { .. }) => 2,
             Self::Design(report) if report.is_short_of_memory() => 4,
+            Self::Slip { .. } => 4,
             Self::Design(_)
             | Self::Doubtful(_)
             | Self::Engine(relief_engine::Error::TooDeep { .. } | relief_engine::Error::Drawing { .. }) => 3,
@@ -181,15 +207,17 @@ impl Failure {
 
 /// Says what is doubtful in a design on the standard error.
 pub(crate) fn tell(warnings: &relief_design::Report) {
-    let mut text = String::new();
-    if handler()
-        .render_report(&mut text, &warnings.underlined())
-        .is_err()
-    {
-        text = warnings.to_string();
-    }
     // A job goes on when nobody listens any more.
-    let _ = writeln!(io::stderr(), "{text}");
+    let _ = writeln!(io::stderr(), "{}", shown(warnings));
+}
+
+/// A report with excerpts of its text.
+fn shown(report: &relief_design::Report) -> String {
+    let mut text = String::new();
+    if handler().render_report(&mut text, &report.underlined()).is_err() {
+        text = report.to_string();
+    }
+    text
 }
 
 /// Says on the standard error how many things are doubtful in a design, and what shows them. Whether its parameters were given values decides
@@ -198,7 +226,10 @@ pub(crate) fn count(warnings: &relief_design::Report, design: &Path, given: bool
     let count = counted(warnings.total() as u64, "warning");
     let them = if warnings.total() == 1 { "it" } else { "them" };
     let with = if given { " with the same values" } else { "" };
-    let text = format!("relief: {count}; `relief check {}`{with} shows {them}", design.display());
+    let text = format!(
+        "relief: {count}; `relief check {}`{with} shows {them}",
+        design.display()
+    );
     // A job goes on when nobody listens any more.
     let _ = writeln!(io::stderr(), "{}", relief_design::visible(&text));
 }

@@ -44,7 +44,9 @@ const EXTENSIONS: [(&[&str], Kind); 7] = [
     (&["gbr", "ger", "gtl", "gbl"], kind("a Gerber file", "gerber")),
     (&["stl"], kind("a mesh", "mesh")),
     (
-        &["png", "tif", "tiff", "btf", "jpg", "jpeg", "bmp", "pgm", "pbm", "ppm"],
+        &[
+            "png", "tif", "tiff", "btf", "jpg", "jpeg", "bmp", "pgm", "pbm", "ppm",
+        ],
         kind("a picture", "image"),
     ),
 ];
@@ -79,7 +81,9 @@ fn line(node: &str, name: &str) -> String {
     let name = name.replace('\\', "\\\\").replace('"', "\\\"");
     let signature = SIGNATURES.iter().find(|signature| signature.name == node);
     // Where a picture lies in the example is of no use elsewhere.
-    let example = signature.map(|signature| signature.example).filter(|_| node != "image");
+    let example = signature
+        .map(|signature| signature.example)
+        .filter(|_| node != "image");
     let mut parts = example.unwrap_or_default().splitn(3, '"');
     match (parts.next(), parts.next(), parts.next()) {
         (Some(word), Some(_), Some(rest)) => format!("{word}\"{name}\"{rest}"),
@@ -95,7 +99,11 @@ mod tests {
     fn every_line_is_of_its_node_and_names_the_file() {
         let extensions = EXTENSIONS.iter().map(|(_, kind)| kind);
         for kind in SIGNS.iter().map(|(_, kind)| kind).chain(extensions) {
-            assert!(SIGNATURES.iter().any(|known| known.name == kind.node), "{}", kind.node);
+            assert!(
+                SIGNATURES.iter().any(|known| known.name == kind.node),
+                "{}",
+                kind.node
+            );
             let line = line(kind.node, "a \"b\".x");
             assert!(
                 line.starts_with(&format!("{} \"a \\\"b\\\".x\"", kind.node)),

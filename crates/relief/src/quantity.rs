@@ -30,33 +30,29 @@ impl Region {
     }
 }
 
-/// A size below `least` without a unit, where one most likely lacks.
-fn without_unit(text: &str, least: u64) -> Result<u64, String> {
-    let bytes = bytes(text)?;
-    if text.bytes().all(|byte| byte.is_ascii_digit()) && (1..least).contains(&bytes) {
-        return Err(format!(
-            "{}: did you mean {text}MiB? Without a unit a number is bytes, and {} is the least that works",
-            counted(bytes, "byte"),
-            show_bytes(least.into())
-        ));
-    }
-    Ok(bytes)
+/// What is asked of a size that most likely lacks its unit: so many MiB are usual, and so many bytes are nothing.
+pub(crate) fn slip(size: u64) -> Option<String> {
+    const USUAL: u64 = 8_192;
+    (1..=USUAL)
+        .contains(&size)
+        .then(|| format!("{}: did you mean {size}MiB?", counted(size, "byte")))
 }
 
-/// [`bytes`] of memory that a job may take. What a job needs is told where it is planned; nothing runs in so little.
-pub(crate) fn memory_size(text: &str) -> Result<u64, String> {
-    without_unit(text, 64 << 10)
-}
-
-/// [`bytes`] of a buffer.
+/// [`bytes`] of a buffer, where a number without a unit most likely lacks it.
 pub(crate) fn buffer(text: &str) -> Result<u64, String> {
-    without_unit(text, 1 << 10)
+    let bytes = bytes(text)?;
+    let bare = text.bytes().all(|byte| byte.is_ascii_digit());
+    match slip(bytes).filter(|_| bare && bytes < 1_024) {
+        Some(slip) => Err(format!(
+            "{slip} A number without a unit is bytes; {text}B says that it is meant"
+        )),
+        None => Ok(bytes),
+    }
 }
 
 /// A number of samples or the like: `1000000000`, `1_000_000_000`, `1e9` or `2^30`.
 pub(crate) fn count(text: &str) -> Result<u64, String> {
-    let wrong =
-        || format!("'{text}' is no whole number; write it as 1000000000, 1_000_000_000, 1e9 or 2^30");
+    let wrong = || format!("'{text}' is no whole number; write it as 1000000000, 1_000_000_000, 1e9 or 2^30");
     let large = || format!("{text} is more than {}", u64::MAX);
     let digits = |text: &str| {
         let text = text.replace('_', "");
@@ -67,7 +63,9 @@ pub(crate) fn count(text: &str) -> Result<u64, String> {
     };
     let power = |base: u64, exponent: u64| {
         let exponent = u32::try_from(exponent).ok();
-        exponent.and_then(|exponent| base.checked_pow(exponent)).ok_or_else(large)
+        exponent
+            .and_then(|exponent| base.checked_pow(exponent))
+            .ok_or_else(large)
     };
     if let Some((base, exponent)) = text.split_once('^') {
         return power(digits(base)?, digits(exponent)?);
@@ -290,15 +288,14 @@ mod tests {
     }
 
     #[test]
-    fn memory_without_a_unit_is_bytes_where_it_may_be() {
-        let slip = memory_size("20").unwrap_err();
+    fn a_buffer_without_a_unit_is_bytes_where_it_may_be() {
+        let slip = buffer("20").unwrap_err();
         assert!(slip.starts_with("20 bytes: did you mean 20MiB?"), "{slip}");
-        assert!(slip.contains("64.0 KiB"), "{slip}");
-        assert!(memory_size("1").unwrap_err().starts_with("1 byte: "));
-        assert_eq!(memory_size("0"), Ok(0));
-        assert_eq!(memory_size("20B"), Ok(20));
-        assert_eq!(memory_size("65536"), Ok(65_536));
-        assert_eq!(memory_size("20MiB"), Ok(20 << 20));
+        assert!(buffer("1").unwrap_err().starts_with("1 byte: "));
+        assert_eq!(buffer("0"), Ok(0));
+        assert_eq!(buffer("20B"), Ok(20));
+        assert_eq!(buffer("65536"), Ok(65_536));
+        assert_eq!(buffer("20MiB"), Ok(20 << 20));
     }
 
     #[test]
@@ -317,7 +314,9 @@ mod tests {
         ] {
             assert_eq!(count(text), Ok(number), "{text}");
         }
-        for wrong in ["", "-1", "1.5", "2.55e1", "1e", "e9", "2^", "^2", "1e-3", "many", "1k"] {
+        for wrong in [
+            "", "-1", "1.5", "2.55e1", "1e", "e9", "2^", "^2", "1e-3", "many", "1k",
+        ] {
             assert!(count(wrong).unwrap_err().contains("2^30"), "{wrong}");
         }
         for large in ["1e20", "2^64", "18446744073709551616", "3^99999999999"] {

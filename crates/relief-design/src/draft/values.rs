@@ -886,7 +886,11 @@ impl Checker<'_> {
             Problem::new("E404", "a length has a decimal point, found a comma").help(format!("write {text}"))
         } else {
             // A letter of a short unit is no slip that tells which one was meant.
-            let slip = || self.suggestions.near(unit, units()).filter(|_| unit.chars().count() > 2);
+            let slip = || {
+                self.suggestions
+                    .near(unit, units())
+                    .filter(|_| unit.chars().count() > 2)
+            };
             let near = foreign_unit(unit)
                 .map(|hint| format!("{hint}; "))
                 .or_else(|| slip().map(|near| format!("did you mean {near}? ")))

@@ -254,7 +254,11 @@ fn removal(path: &Path) -> String {
     } else {
         let plain = |c: char| c.is_alphanumeric() || "/._-+@%,:=".contains(c);
         // What begins with a dash would be an option.
-        let text = if text.starts_with('-') { format!("./{text}") } else { text };
+        let text = if text.starts_with('-') {
+            format!("./{text}")
+        } else {
+            text
+        };
         let text = if text.chars().all(plain) {
             text
         } else {

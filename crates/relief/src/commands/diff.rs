@@ -14,7 +14,7 @@ use crate::arguments::Reading;
 use crate::design::{self, Opened, Warnings};
 use crate::failure::Failure;
 use crate::interrupt;
-use crate::quantity::{effort_in_samples, memory_size};
+use crate::quantity::{bytes, effort_in_samples};
 
 /// The most rectangles that are told as text.
 const MOST_TOLD: usize = 20;
@@ -31,7 +31,7 @@ pub(crate) struct Diff {
     #[arg(long, value_name = "SAMPLES", default_value_t = 10_000_000_000, value_parser = effort_in_samples)]
     cost: u64,
     /// The most memory it may take, such as 64MiB or 2GB [default: 1GiB]
-    #[arg(long, value_name = "SIZE", value_parser = memory_size)]
+    #[arg(long, value_name = "SIZE", value_parser = bytes)]
     memory: Option<u64>,
     /// Worker threads [default: one for each processor]
     #[arg(long, value_name = "N")]
@@ -65,8 +65,16 @@ struct Place {
 
 /// Whether the rasters of both differ.
 fn found(diff: &Diff) -> Result<bool, Failure> {
-    let first = design::open(&diff.first, &diff.reading.within(diff.memory), Warnings::unless(diff.json))?;
-    let second = design::open(&diff.second, &diff.reading.within(diff.memory), Warnings::unless(diff.json))?;
+    let first = design::open(
+        &diff.first,
+        &diff.reading.within(diff.memory),
+        Warnings::unless(diff.json),
+    )?;
+    let second = design::open(
+        &diff.second,
+        &diff.reading.within(diff.memory),
+        Warnings::unless(diff.json),
+    )?;
     let (one, other) = (first.design.canvas(), second.design.canvas());
     let mut out = io::stdout();
     if one.depth != other.depth {

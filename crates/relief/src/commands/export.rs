@@ -233,9 +233,7 @@ pub(super) fn plan(
     let plan = match written {
         Written::Tiff(sink) => export.planned(sink)?,
         Written::Zarr(sink) => export.planned(sink)?,
-        Written::Pyramid(sink) => {
-            job::plan_tiles(opened, &render.job, sink.memory(threads), sink.tile())?
-        }
+        Written::Pyramid(sink) => job::plan_tiles(opened, &render.job, sink.memory(threads), sink.tile())?,
         Written::Shared(sink, sharing) => {
             job::plan_tiles(opened, &render.job, sink.memory(threads), sharing.tile())?
         }

@@ -527,7 +527,9 @@ impl<'a> Staging<'a> {
             .read_to_string(&mut found)
             .map_err(failed("cannot read", &path))?;
         if found != job.to_hex().as_str() {
-            return Err(Failure::Usage(SinkError::OtherJob { partial: folder }.to_string()));
+            return Err(Failure::Usage(
+                SinkError::OtherJob { partial: folder }.to_string(),
+            ));
         }
         let complete = folder.join(COMPLETE).exists();
         let staging = Self {

@@ -24,7 +24,10 @@ use super::{gcode, render, stream};
 pub(crate) fn run(arguments: &PlanArguments) -> Result<(), Failure> {
     let job = &arguments.job;
     let Some(batch) = Batch::of(&arguments.each, &job.file)? else {
-        return one(arguments, &design::open(&job.file, &job.reading(), Warnings::unless(arguments.json))?);
+        return one(
+            arguments,
+            &design::open(&job.file, &job.reading(), Warnings::unless(arguments.json))?,
+        );
     };
     for row in batch.jobs() {
         batch.open(row, &job.file, &job.reading(), Warnings::Silent)?;
@@ -481,8 +484,7 @@ fn memory_as_json(peak: &Peak) -> (Value, Value) {
         "bands": { "bytes": sum(&then), "sum_of": names(&then) },
     });
     let all = always.into_iter().chain(before).chain(then);
-    let parts: serde_json::Map<String, Value> =
-        all.map(|(name, bytes)| (key(name), json!(bytes))).collect();
+    let parts: serde_json::Map<String, Value> = all.map(|(name, bytes)| (key(name), json!(bytes))).collect();
     (Value::Object(parts), phases)
 }
 

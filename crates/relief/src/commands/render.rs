@@ -4,7 +4,9 @@ use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 use relief_engine::{Cancel, Plan, Progress, Raster, Sink, Workers};
-use relief_io::{Cleanup, Compression, DigestSink, DziSink, FileSink, Format, Level, NullSink, OverviewSink, Target, Tee};
+use relief_io::{
+    Cleanup, Compression, DigestSink, DziSink, FileSink, Format, Level, NullSink, OverviewSink, Target, Tee,
+};
 use relief_raster::Length;
 use relief_scan::{Layers, Screened};
 
@@ -474,7 +476,11 @@ fn is_folder(path: &Path) -> bool {
 
 /// Refuses a folder in the place of a file.
 fn folder(render: &Render, path: &Path) -> Failure {
-    let stem = render.job.file.file_stem().filter(|_| render.job.file != Path::new("-"));
+    let stem = render
+        .job
+        .file
+        .file_stem()
+        .filter(|_| render.job.file != Path::new("-"));
     let mut file = path.join(stem.unwrap_or("raster".as_ref())).into_os_string();
     file.push(".tif");
     let file = PathBuf::from(file);

@@ -43,7 +43,12 @@ pub(super) enum Fit {
 
 impl Space {
     /// That of the files of a job; `None` where nothing can be said, as of what takes bytes as they come.
-    pub(super) fn of(render: &Render, format: Format, names: Option<&[PathBuf]>, file: &FilePlan) -> Option<Self> {
+    pub(super) fn of(
+        render: &Render,
+        format: Format,
+        names: Option<&[PathBuf]>,
+        file: &FilePlan,
+    ) -> Option<Self> {
         let path = match names {
             Some(names) => names.first()?,
             None => render.output.as_deref()?,
@@ -59,7 +64,11 @@ impl Space {
             Some(names) => layers::staging(render, names),
             None => partial_path(path),
         };
-        let held = if file.resumable { held(&partial, path, bytes)? } else { 0 };
+        let held = if file.resumable {
+            held(&partial, path, bytes)?
+        } else {
+            0
+        };
         let files = u128::from(file.files.unwrap_or(1)) * if file.twice { 2 } else { 1 };
         let compressed = !matches!(render.export.compress, None | Some(Compress::None))
             || render.export.share
@@ -143,8 +152,15 @@ impl Space {
             String::new()
         };
         let free = (self.free.cast_signed() - taken).max(0).unsigned_abs();
-        let before = if taken > 0 { " after the files before it" } else { "" };
-        format!("{size}{held}, and {} are free on its file system{before}", show_bytes(free))
+        let before = if taken > 0 {
+            " after the files before it"
+        } else {
+            ""
+        };
+        format!(
+            "{size}{held}, and {} are free on its file system{before}",
+            show_bytes(free)
+        )
     }
 }
 

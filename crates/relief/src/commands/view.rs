@@ -14,7 +14,7 @@ use relief_view::{DesignSource, OpenError, Opened, Server, ServerOptions};
 use crate::arguments::Reading;
 use crate::design::Warnings;
 use crate::failure::{Failure, chain};
-use crate::quantity::{cost_in_samples, memory_size};
+use crate::quantity::{bytes, cost_in_samples};
 use crate::{design, job};
 
 #[derive(Debug, Args)]
@@ -34,7 +34,7 @@ pub(crate) struct View {
     #[arg(long, value_name = "ORIGIN")]
     cors: Option<String>,
     /// The most memory that renderers and answers may take, such as 512MiB [default: 1GiB]
-    #[arg(long, value_name = "SIZE", value_parser = memory_size)]
+    #[arg(long, value_name = "SIZE", value_parser = bytes)]
     memory: Option<u64>,
     /// Threads that compute [default: one for each processor]
     #[arg(long, value_name = "N")]

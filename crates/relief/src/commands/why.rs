@@ -13,7 +13,7 @@ use crate::arguments::Reading;
 use crate::design::{self, Opened, Warnings};
 use crate::failure::Failure;
 use crate::interrupt;
-use crate::quantity::memory_size;
+use crate::quantity::bytes;
 
 #[derive(Debug, Args)]
 pub(crate) struct Why {
@@ -28,7 +28,7 @@ pub(crate) struct Why {
     #[command(flatten)]
     reading: Reading,
     /// The most memory it may take, such as 64MiB or 2GB [default: 1GiB]
-    #[arg(long, value_name = "SIZE", value_parser = memory_size)]
+    #[arg(long, value_name = "SIZE", value_parser = bytes)]
     memory: Option<u64>,
     /// Worker threads [default: one for each processor]
     #[arg(long, value_name = "N")]
@@ -39,7 +39,11 @@ pub(crate) struct Why {
 }
 
 pub(crate) fn run(why: &Why) -> Result<(), Failure> {
-    let opened = design::open(&why.file, &why.reading.within(why.memory), Warnings::unless(why.json))?;
+    let opened = design::open(
+        &why.file,
+        &why.reading.within(why.memory),
+        Warnings::unless(why.json),
+    )?;
     let canvas = opened.design.canvas();
     let pixel = relief_design::rectangle([&why.x, &why.y, "1", "1"], canvas.pixel)
         .map_err(|problem| Failure::Usage(format!("the place {} {}: {problem}", why.x, why.y)))?;

@@ -29,6 +29,8 @@ mod reference;
 mod room;
 #[cfg(unix)]
 mod signals;
+#[cfg(unix)]
+mod slips;
 #[cfg(target_os = "linux")]
 mod terminal;
 #[cfg(all(unix, feature = "view"))]

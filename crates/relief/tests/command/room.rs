@@ -77,7 +77,10 @@ fn a_file_that_cannot_fit_is_refused_before_its_first_byte() {
         ("out.tif", &["--file-tile", "4096x4096", "--compress", "lzw"]),
         ("out.tif", &["--file-tile", "4096x4096", "--compress", "packbits"]),
         ("out.png", &[]),
-        ("out.zarr", &["--file-tile", "4096x4096", "--shard", "32768x32768"]),
+        (
+            "out.zarr",
+            &["--file-tile", "4096x4096", "--shard", "32768x32768"],
+        ),
         ("out-{pass}.pgm", &["--passes", "even:3"]),
     ] {
         let ended = render(&design, &at(name), more);
@@ -102,13 +105,22 @@ fn a_plan_tells_how_large_a_file_is_and_what_is_free() {
         let job = [&["plan", &design, "-o", out], more].concat();
         let json = String::from_utf8(run(&[&job[..], &["--json"]].concat()).done()).unwrap();
         let json: serde_json::Value = serde_json::from_str(&json).unwrap();
-        (String::from_utf8(run(&job).done()).unwrap(), json["output"].clone())
+        (
+            String::from_utf8(run(&job).done()).unwrap(),
+            json["output"].clone(),
+        )
     };
     let free = disk.free();
     let (text, json) = plan(&disk.at("out.raw"), &[]);
-    assert!(text.contains("8.0 MiB\n") && text.contains("free on its file system: it does not fit"), "{text}");
+    assert!(
+        text.contains("8.0 MiB\n") && text.contains("free on its file system: it does not fit"),
+        "{text}"
+    );
     assert_eq!(json["room"]["free_bytes"], free.to_string());
-    assert_eq!((json["room"]["fits"].as_bool(), &json["bytes"]), (Some(false), &json["least_bytes"]));
+    assert_eq!(
+        (json["room"]["fits"].as_bool(), &json["bytes"]),
+        (Some(false), &json["least_bytes"])
+    );
     let (text, json) = plan(&disk.at("out.png"), &[]);
     assert!(text.contains("whether it fits depends on the samples"), "{text}");
     assert!(json["room"]["fits"].is_null());
@@ -140,7 +152,10 @@ fn a_small_disk_takes_what_fits_and_nothing_of_what_does_not() {
         ("a.tif", &["--file-tile", "256x256", "--levels"]),
         ("a.bmp", &[]),
         ("a.zarr", &[]),
-        ("a.stl", &["--amplitude", "1mm", "--base", "1mm", "--region", "0,0,300x300"]),
+        (
+            "a.stl",
+            &["--amplitude", "1mm", "--base", "1mm", "--region", "0,0,300x300"],
+        ),
     ] {
         let ended = render(&design, &disk.at(name), more);
         ended.failed(1, "are free on its file system");
@@ -226,10 +241,18 @@ fn what_is_no_file_of_a_file_system_is_not_judged() {
     let folder = TempDir::new().unwrap();
     let design = written(&folder, LARGE);
     // It is refused for its memory, or stopped, and never for room.
-    let mut child = crate::process::relief(&["render", &design, "-f", "raw", "-o", "/dev/null", "--json-progress"])
-        .stderr(std::process::Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut child = crate::process::relief(&[
+        "render",
+        &design,
+        "-f",
+        "raw",
+        "-o",
+        "/dev/null",
+        "--json-progress",
+    ])
+    .stderr(std::process::Stdio::piped())
+    .spawn()
+    .unwrap();
     let mut line = String::new();
     let mut said = std::io::BufReader::new(child.stderr.take().unwrap());
     std::io::BufRead::read_line(&mut said, &mut line).unwrap();

@@ -288,7 +288,12 @@ impl Drop for Folder {
             let mut noted = vec![0; self.chunks as usize];
             read_at(&self.done, &mut noted, 0).is_err() || noted.iter().any(|&done| done != 0)
         };
-        if is_useless(&self.journal, (&self.done, &done), (self.is_new, self.shared), has_some) {
+        if is_useless(
+            &self.journal,
+            (&self.done, &done),
+            (self.is_new, self.shared),
+            has_some,
+        ) {
             let _ = fs::remove_dir_all(&self.partial);
         }
     }

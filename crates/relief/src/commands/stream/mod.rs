@@ -22,7 +22,7 @@ use crate::batch::Batch;
 use crate::design::Opened;
 use crate::failure::Failure;
 use crate::job;
-use crate::quantity::{Region, buffer, bytes, counted, memory_size, region, tile};
+use crate::quantity::{Region, buffer, bytes, counted, region, tile};
 pub(crate) use estimate::{MotionArguments, time};
 use inputs::{Inputs, Parts};
 pub(crate) use inputs::{program_of, tables};
@@ -71,10 +71,10 @@ pub(crate) struct Stream {
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
     /// The most memory the job may take, such as 64MiB or 2GB [default: 1GiB]
-    #[arg(long, value_name = "SIZE", value_parser = memory_size)]
+    #[arg(long, value_name = "SIZE", value_parser = bytes)]
     memory: Option<u64>,
     /// The most memory the job may take on every GPU [default: nine tenths of what it has]
-    #[arg(long, value_name = "SIZE", value_parser = memory_size)]
+    #[arg(long, value_name = "SIZE", value_parser = bytes)]
     device_memory: Option<u64>,
     /// Columns and rows of a tile [default: chosen by the plan]
     #[arg(long, value_name = "WxH", value_parser = tile)]
