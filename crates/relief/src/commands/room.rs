@@ -192,12 +192,32 @@ fn held(partial: &Path, path: &Path, bytes: u128) -> Option<u128> {
 pub(super) struct Ledger(BTreeMap<u64, i128>);
 
 impl Ledger {
-    /// Counts the files of a job, and refuses those that do not fit. Gives what is to be told where that is not known.
+    /// Refuses a file of so many bytes of lines, and of what frames them, that does not fit.
+    pub(super) fn count_lines(&mut self, path: &Path, bytes: u128) -> Result<(), Failure> {
+        // What a killed job left of it goes away when it is opened.
+        relief_atomic::remove_leftovers(path);
+        let Some(room) = relief_atomic::room(path) else {
+            return Ok(());
+        };
+        let space = Space {
+            most: bytes,
+            least: bytes,
+            held: 0,
+            free: room.free.into(),
+            system: room.system,
+            compressed: false,
+        };
+        self.count(&space, Format::Raw, &[path.to_owned()], "--region")
+            .map(|_| ())
+    }
+
+    /// Counts the files of a job, and refuses those that do not fit. Gives what is to be told where that is not known. `less` names the options that write less.
     pub(super) fn count(
         &mut self,
         space: &Space,
         format: Format,
         names: &[PathBuf],
+        less: &str,
     ) -> Result<Option<String>, Failure> {
         let taken = self.0.entry(space.system).or_default();
         let name = match names {
@@ -212,7 +232,7 @@ impl Ledger {
             Fit::Unknown => Some(format!("{}: whether it fits depends on the samples", sizes())),
             Fit::Not => {
                 return Err(Failure::Room(format!(
-                    "{}: write to another one, or less (--region, --level); --force begins all the same",
+                    "{}: write to another one, or less ({less}); --force begins all the same",
                     sizes()
                 )));
             }
@@ -241,7 +261,7 @@ pub(super) fn check(
         return Ok(());
     };
     let output = render.output.as_slice();
-    let told = ledger.count(&space, format, passes.unwrap_or(output))?;
+    let told = ledger.count(&space, format, passes.unwrap_or(output), "--region, --level")?;
     if let Some(told) = told.filter(|_| !render.watch.is_silent()) {
         // A job goes on when nobody listens any more.
         let _ = writeln!(io::stderr(), "relief: {}", relief_design::visible(&told));

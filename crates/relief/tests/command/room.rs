@@ -237,6 +237,25 @@ fn all_files_of_a_batch_and_of_passes_must_fit_together() {
 }
 
 #[test]
+fn lines_of_a_machine_in_a_file_must_fit_too() {
+    let folder = TempDir::new().unwrap();
+    let Some(disk) = Small::mount(folder.path().join("disk")) else {
+        return;
+    };
+    let stream = |design: &str, more: &[&str]| {
+        let to = format!("file:{}", disk.at("lines"));
+        run(&[&["stream", design, &to, "--raw", "-q", "--device", "cpu"], more].concat())
+    };
+    let design = of(&folder, 1024, 8192);
+    stream(&design, &[]).failed(1, "8.0 MiB, and 4.0 MiB are free");
+    assert_eq!(names(&disk.0), [""; 0]);
+    stream(&design, &["--force"]).failed(1, "lines");
+    stream(&design, &["--bits", "1"]).done();
+    assert_eq!(fs::metadata(disk.at("lines")).unwrap().len(), 1 << 20);
+    stream(&design, &["--region", "0,0,1024x2048"]).done();
+}
+
+#[test]
 fn what_is_no_file_of_a_file_system_is_not_judged() {
     let folder = TempDir::new().unwrap();
     let design = written(&folder, LARGE);
