@@ -369,7 +369,10 @@ fn a_run_that_is_stopped_goes_on_to_the_same_bytes() {
                     );
                     // Where the first tile is not the first one that is done, it may be that none has its place yet.
                     let none_yet = most == 1 && names(folder.path()).is_empty();
-                    assert!(none_yet || names(folder.path()) == ["out.tif.partial"], "{compression}");
+                    assert!(
+                        none_yet || names(folder.path()) == ["out.tif.partial"],
+                        "{compression}"
+                    );
                 }
             }
             assert_eq!(names(folder.path()), ["out.tif"]);
@@ -525,7 +528,8 @@ fn an_unfinished_file_of_another_job_or_that_another_writes_is_refused() {
     ] {
         let said = begin(&other).unwrap_err().to_string();
         assert!(
-            said.contains("another job") && said.contains(&format!("`rm {}.partial` removes it", path.display())),
+            said.contains("another job")
+                && said.contains(&format!("`rm {}.partial` removes it", path.display())),
             "{said}"
         );
     }

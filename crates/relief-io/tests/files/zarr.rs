@@ -381,7 +381,8 @@ fn a_store_that_is_there_or_of_another_job_or_that_another_writes_is_refused() {
     ] {
         let said = begin(&other).unwrap_err().to_string();
         assert!(
-            said.contains("another job") && said.contains(&format!("`rm -r {}.partial` removes it", path.display())),
+            said.contains("another job")
+                && said.contains(&format!("`rm -r {}.partial` removes it", path.display())),
             "{said}"
         );
     }

@@ -50,6 +50,8 @@ pub(super) struct FilePlan {
     pub(super) bytes: Option<u128>,
     /// Whether the file has just so many bytes; else so many before it is compressed, or at most.
     pub(super) exact: bool,
+    /// Whether what is in it is compressed.
+    pub(super) compressed: bool,
     /// The fewest bytes that it can have, whatever its samples are.
     pub(super) least: u128,
     /// Whether it is written a second time, in order, before the first one goes away.
@@ -75,8 +77,10 @@ pub(super) struct FilePlan {
 impl FilePlan {
     /// What holds of all files of tiles.
     pub(super) fn of_tiles(render: &Render, level: Option<Level>) -> Self {
+        let exact = matches!(render.export.compress, None | Some(Compress::None));
         Self {
-            exact: matches!(render.export.compress, None | Some(Compress::None)),
+            exact,
+            compressed: !exact,
             resumable: true,
             parallel: level.is_none(),
             ..Self::default()

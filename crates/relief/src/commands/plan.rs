@@ -10,6 +10,8 @@ use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 use serde_json::{Value, json};
 
+use relief_io::Format;
+
 use crate::arguments::PlanArguments;
 use crate::batch::Batch;
 use crate::design::{Opened, Warnings};
@@ -257,13 +259,18 @@ fn output(planned: &PlannedFile, text: &mut String) {
     let size = file.bytes.map_or(String::new(), |bytes| {
         let more = if file.exact {
             String::new()
-        } else if file.least > 0 {
+        } else if file.compressed && file.least > 0 {
             format!(
                 " at most, before it is compressed, and {} at least",
                 show_bytes(file.least)
             )
         } else {
-            " at most, before it is compressed".to_owned()
+            let why = match (file.compressed, *format) {
+                (true, _) => ", before it is compressed",
+                (false, Format::Zarr) => ", where no chunk is 0 alone",
+                (false, _) => "",
+            };
+            format!(" at most{why}")
         };
         format!(", {each}{}{more}", show_bytes(bytes))
     });

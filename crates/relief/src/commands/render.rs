@@ -615,6 +615,7 @@ impl Output {
         };
         FilePlan {
             exact: known.is_some(),
+            compressed: known.is_none(),
             bytes: Some(bytes),
             least,
             parallel: self.format() == Format::Dzi,

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use relief_io::{Format, Inspection, partial_path};
 
-use crate::arguments::{Compress, Render};
+use crate::arguments::Render;
 use crate::failure::Failure;
 use crate::quantity::show_bytes;
 
@@ -70,16 +70,14 @@ impl Space {
             0
         };
         let files = u128::from(file.files.unwrap_or(1)) * if file.twice { 2 } else { 1 };
-        let compressed = !matches!(render.export.compress, None | Some(Compress::None))
-            || render.export.share
-            || matches!(format, Format::Png | Format::Dzi);
         Some(Self {
             most: bytes.saturating_mul(files),
             least: file.least.saturating_mul(files),
             held,
             free: room.free.into(),
             system: room.system,
-            compressed,
+            // Which tiles are equal is known for some of them only.
+            compressed: file.compressed || render.export.share,
         })
     }
 

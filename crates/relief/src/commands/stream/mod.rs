@@ -288,7 +288,9 @@ fn check(stream: &Stream, silent: bool, ledger: &mut Ledger) -> Result<(), Failu
 /// Refuses a file of lines that does not fit where it goes. How long lines of runs are nobody knows before.
 fn room(stream: &Stream, address: &Address, program: &Program, ledger: &mut Ledger) -> Result<(), Failure> {
     match (address, program.encoding()) {
-        (Address::File(path), Encoding::Fixed(_)) if !stream.force => ledger.count_lines(path, program.bytes()),
+        (Address::File(path), Encoding::Fixed(_)) if !stream.force => {
+            ledger.count_lines(path, program.bytes())
+        }
         _ => Ok(()),
     }
 }
