@@ -189,7 +189,7 @@ fn a_drawing_is_read_in_just_enough_memory_and_refused_with_the_code_of_memory_b
         // To an eighth of what it takes.
         while works - refused > works / 8 {
             let memory = refused.midpoint(works);
-            let outcome = plan(&folder, one.node, memory);
+            let outcome = plan(&folder, one.node, memory, false);
             match outcome.code {
                 0 => (works, held) = (memory, outcome.held),
                 4 => refused = memory,
