@@ -39,10 +39,10 @@ impl Batch {
             read_bounded(&file, MAX_DATA)
         };
         let file = if file == stdin { "<stdin>".into() } else { file };
-        let bytes = read.map_err(|source| Failure::File {
+        let bytes = read.map_err(|error| Failure::File {
             action: "cannot read",
             path: file.display().to_string(),
-            source,
+            source: design::missing(&file, error),
         })?;
         let wrong = |why: &str| Failure::Usage(format!("--each {}: {why}", file.display()));
         if bytes.len() as u64 > MAX_DATA {

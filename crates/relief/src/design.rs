@@ -433,8 +433,8 @@ pub(crate) fn source(path: &Path) -> Result<Source, Failure> {
     })
 }
 
-/// An error of a design that is not there, or is a folder, with what there is instead.
-fn missing(path: &Path, error: io::Error) -> io::Error {
+/// An error of a file that is not there, or of a design that is a folder, with what there is instead.
+pub(crate) fn missing(path: &Path, error: io::Error) -> io::Error {
     let kind = error.kind();
     let said = match kind {
         io::ErrorKind::NotFound => {

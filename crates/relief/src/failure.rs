@@ -127,11 +127,16 @@ impl Failure {
             _ => {
                 text.push_str("relief: ");
                 text.push_str(&chain(self));
-                if let Self::Engine(relief_engine::Error::Memory { limit, .. }) = self
-                    && let Some(slip) = slip(*limit)
-                {
-                    text.push_str(&format!("; --memory is {slip}"));
-                }
+                let slip = match self {
+                    Self::Engine(relief_engine::Error::Memory { limit, .. }) => {
+                        slip(*limit).map(|slip| format!("; --memory is {slip}"))
+                    }
+                    Self::Engine(relief_engine::Error::DeviceMemory { limit, .. }) => {
+                        slip(*limit).map(|slip| format!("; --device-memory is {slip}"))
+                    }
+                    _ => None,
+                };
+                text.push_str(&slip.unwrap_or_default());
                 // Paths, names and what others say are part of it.
                 text = relief_design::visible(&text).into_owned();
             }

@@ -99,7 +99,7 @@ pub(crate) fn read(path: &Path, opened: &Opened) -> Result<Prepared, Failure> {
     };
     let wrong = |what: String| failed(io::Error::new(io::ErrorKind::InvalidData, what));
     let mut text = Vec::new();
-    let file = File::open(path).map_err(failed)?;
+    let file = File::open(path).map_err(|error| failed(design::missing(path, error)))?;
     file.take(MAX_FILE + 1).read_to_end(&mut text).map_err(failed)?;
     if text.len() as u64 > MAX_FILE {
         return Err(wrong(format!(

@@ -14,7 +14,7 @@ use relief_view::{DesignSource, OpenError, Opened, Server, ServerOptions};
 use crate::arguments::Reading;
 use crate::design::Warnings;
 use crate::failure::{Failure, chain};
-use crate::quantity::{bytes, cost_in_samples};
+use crate::quantity::{bytes, cost_in_samples, slip};
 use crate::{design, job};
 
 #[derive(Debug, Args)]
@@ -92,7 +92,13 @@ pub(crate) fn run(view: &View) -> Result<(), Failure> {
         });
         options = options.job(path, program, origin);
     }
-    let server = Server::bind(sources.collect(), options)?;
+    let server = Server::bind(sources.collect(), options).map_err(|error| {
+        let failure = Failure::View(error);
+        match view.memory.and_then(slip) {
+            Some(slip) => Failure::Usage(format!("{}; --memory is {slip}", chain(&failure))),
+            None => failure,
+        }
+    })?;
     let url = server.url();
     let mut out = io::stdout();
     writeln!(out, "{url}")?;

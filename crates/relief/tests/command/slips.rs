@@ -195,6 +195,19 @@ fn sizes_without_a_unit_are_questioned_everywhere() {
         ended.failed(2, "20 bytes: did you mean 20MiB?");
         ended.failed(2, "20B says that it is meant");
     }
+    #[cfg(feature = "view")]
+    run(&["view", &design, "--memory", "20"])
+        .failed(2, "16 MiB at least; --memory is 20 bytes: did you mean 20MiB?");
+    let vulkan = ["digest", &design, "--device", "vulkan:0", "--device-memory", "20"];
+    let ended = run(&vulkan);
+    if !ended.err.contains("no vulkan") {
+        assert!(
+            ended
+                .err
+                .contains("--device-memory is 20 bytes: did you mean 20MiB?"),
+            "{ended:?}"
+        );
+    }
     // What reading a drawing takes is found by trying.
     let svg = "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"20\" height=\"20\"><rect width=\"9\" height=\"9\"/></svg>";
     fs::write(folder.path().join("a.svg"), svg).unwrap();
@@ -424,6 +437,10 @@ fn files_that_are_not_there_have_neighbours() {
     let wrong = folder.path().join("desing.kdl");
     let ended = run(&["check", wrong.to_str().unwrap()]);
     ended.failed(1, &format!("did you mean {design}?"));
+    fs::write(folder.path().join("rows.csv"), "v\n1\n").unwrap();
+    let rows = folder.path().join("row.csv");
+    run(&["check", &design, "--each", rows.to_str().unwrap()]).failed(1, "rows.csv?");
+    run(&["plan", &design, "--prepared", rows.to_str().unwrap()]).failed(1, "rows.csv?");
     for (node, near) in [
         ("image \"foto.png\"", "did you mean photo.png?"),
         ("image \"photo.jpg\"", "did you mean photo.png?"),
