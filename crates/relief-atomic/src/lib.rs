@@ -20,6 +20,7 @@ mod error;
 mod identity;
 mod partial;
 mod place;
+mod room;
 
 use std::fs::File;
 use std::io::Write;
@@ -30,6 +31,7 @@ pub use error::Error;
 pub use identity::Identity;
 pub use partial::{AtomicFile, remove_leftovers};
 pub use place::{is_standard_output, is_stream};
+pub use room::{Room, held, room};
 
 use partial::{name, remove_leftovers_of};
 use place::Place;

@@ -10,7 +10,9 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use relief_atomic::{AtomicFile, Cleanup, Error, Identity, Opened, open, remove_leftovers, replace};
+use relief_atomic::{
+    AtomicFile, Cleanup, Error, Identity, Opened, held, open, remove_leftovers, replace, room,
+};
 use tempfile::TempDir;
 
 /// The names in a folder, hidden ones too.
@@ -451,4 +453,61 @@ fn a_folder_of_the_callers_own_is_begun_once_and_is_full_when_it_appears() {
     fs::write(&other, "a file").unwrap();
     relief_atomic::open_partial_folder(&other, &mut fails).unwrap_err();
     assert_eq!(names(folder.path()), ["other.partial", "out.partial"]);
+}
+
+/// What `df` says of a folder: bytes that are free, and what of them is.
+fn free(folder: &Path) -> u64 {
+    let said = Command::new("df")
+        .args(["-B1", "--output=avail"])
+        .arg(folder)
+        .output()
+        .unwrap();
+    let said = String::from_utf8(said.stdout).unwrap();
+    said.lines().nth(1).unwrap().trim().parse().unwrap()
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn room_is_that_of_the_next_folder_that_is_there() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path();
+    fs::write(path.join("file"), "a").unwrap();
+    symlink(path, path.join("link")).unwrap();
+    let here = room(path).unwrap();
+    for name in ["file", "new", "new/er/", "link/new", "file/"] {
+        let found = room(&path.join(name)).unwrap();
+        assert_eq!(found.system, here.system, "{name}");
+    }
+    // Others write meanwhile; the last blocks are kept for an administrator, which `df` does not count.
+    assert!(here.free >= free(path) / 2);
+    // A link leads to where the file is.
+    symlink("/proc/version", path.join("away")).unwrap();
+    assert_ne!(
+        room(&path.join("away")).map(|room| room.system),
+        Some(here.system)
+    );
+    for stream in ["/dev/null", "/dev/stdout", "/proc/self/fd/1"] {
+        assert_eq!(room(Path::new(stream)), None, "{stream}");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn what_is_held_are_the_blocks_of_all_files_and_no_holes() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path();
+    let deep = path.join("a/b");
+    fs::create_dir_all(&deep).unwrap();
+    fs::write(deep.join("file"), vec![1; 300_000]).unwrap();
+    fs::write(path.join("small"), "a").unwrap();
+    let hole = File::create(path.join("hole")).unwrap();
+    hole.set_len(1 << 40).unwrap();
+    hole.sync_all().unwrap();
+    symlink("/usr", path.join("link")).unwrap();
+    let said = Command::new("du").args(["-s", "-B1"]).arg(path).output().unwrap();
+    let said = String::from_utf8(said.stdout).unwrap();
+    let said: u64 = said.split_whitespace().next().unwrap().parse().unwrap();
+    assert_eq!(held(path), Some(said));
+    assert!((300_000..10_000_000).contains(&said), "{said}");
+    assert_eq!(held(&path.join("none")), Some(0));
 }

@@ -20,6 +20,34 @@ pub(crate) const UNITS: [(&str, (i128, i128)); 9] = [
     ("pt", (25_400_000_000, 72)),
 ];
 
+/// What to write for a unit that no length of a design has; a part of a sentence.
+pub(crate) fn foreign_unit(unit: &str) -> Option<&'static str> {
+    // A capital is another prefix, and Å no a.
+    let hint = match unit {
+        "km" => "a kilometre is 1000m",
+        "hm" => "a hectometre is 100m",
+        "dm" => "a decimetre is 10cm",
+        "Mm" | "MM" => "a millimetre is mm",
+        "fm" => "the smallest unit is pm",
+        "Å" | "A" | "angstrom" => "an angstrom is 0.1nm",
+        "µ" | "μ" | "u" | "mu" | "mc" | "mic" | "micron" | "microns" | "micrometre" | "micrometer"
+        | "micrometres" | "micrometers" | "mkm" | "mcm" => "a micrometre is um",
+        "nanometre" | "nanometer" | "nanometres" | "nanometers" => "a nanometre is nm",
+        "millimetre" | "millimeter" | "millimetres" | "millimeters" => "a millimetre is mm",
+        "centimetre" | "centimeter" | "centimetres" | "centimeters" => "a centimetre is cm",
+        "metre" | "meter" | "metres" | "meters" => "a metre is m",
+        "inch" | "inches" | "\"" | "''" | "″" => "an inch is in",
+        "ft" | "foot" | "feet" | "'" => "a foot is 12in",
+        "yd" | "yard" | "yards" => "a yard is 36in",
+        "thou" | "th" | "mils" => "a thousandth of an inch is mil",
+        "point" | "points" | "pts" => "a point is pt, 1/72 inch",
+        "pica" | "picas" | "pc" => "a pica is 12pt",
+        "pixel" | "pixels" | "dot" | "dots" => "a pixel is px",
+        _ => return None,
+    };
+    Some(hint)
+}
+
 /// The picometres in a metre.
 const PICOMETRES: i128 = 1_000_000_000_000;
 
@@ -274,6 +302,25 @@ impl Ratio {
     pub(crate) fn real(self) -> f64 {
         self.numerator as f64 / self.denominator as f64
     }
+
+    /// The number for people: three digits after the point, of a number below 1 three that say something, and more where what is no whole number
+    /// would look like one.
+    pub(crate) fn told(self) -> String {
+        if self.denominator == 1 {
+            return self.numerator.to_string();
+        }
+        let real = self.real();
+        let looks_whole = |text: &str| !text.contains('.');
+        // A number below 1 has zeros before its first digit.
+        let zeros = (-libm::log10(real.abs())).clamp(0.0, 300.0) as usize;
+        (3 + zeros..20 + zeros)
+            .map(|digits| {
+                let text = format!("{real:.digits$}");
+                text.trim_end_matches('0').trim_end_matches('.').to_owned()
+            })
+            .find(|text| !looks_whole(text))
+            .unwrap_or_else(|| real.to_string())
+    }
 }
 
 /// The greatest common divisor, at least 1; the second number is positive.
@@ -455,8 +502,9 @@ fn no_length(text: &str, written: Written<'_>) -> String {
         }
         Written::UnknownUnit(unit) => {
             let units: Vec<&str> = UNITS.iter().map(|(name, _)| *name).collect();
+            let hint = foreign_unit(unit).map_or(String::new(), |hint| format!("{hint}; "));
             format!(
-                "'{unit}' in '{text}' is no unit; units are {} px",
+                "'{unit}' in '{text}' is no unit; {hint}units are {} px",
                 units.join(" ")
             )
         }
@@ -735,6 +783,41 @@ mod tests {
         assert_eq!(in_unit(-3, side(1_000_000), unit).as_deref(), Some("-3um"));
         assert_eq!(in_unit(1_001, side(10_000_000), "mm").as_deref(), Some("10.01mm"));
         assert_eq!(in_unit(1, side(10_000_000), "in").as_deref(), Some("0.01mm"));
+    }
+
+    #[test]
+    fn fractions_are_told_by_as_many_digits_as_say_something() {
+        for ((above, below), told) in [
+            ((50_000, 3), "16666.667"),
+            ((-1, 3), "-0.333"),
+            ((1, 8_000), "0.000125"),
+            ((3, 2), "1.5"),
+            ((12, 4), "3"),
+            ((0, 7), "0"),
+            ((1_000_001, 1_000_000), "1.000001"),
+            ((1_999_999_999, 1_000), "1999999.999"),
+            ((1, i128::MAX), "0.00000000000000000000000000000000000000588"),
+        ] {
+            assert_eq!(Ratio::fraction(above, below).told(), told);
+        }
+    }
+
+    #[test]
+    fn units_of_others_are_known_by_what_they_are() {
+        for (text, says) in [
+            ("3km", "a kilometre is 1000m"),
+            ("5 microns", "a micrometre is um"),
+            ("2ft", "a foot is 12in"),
+            ("7 pixels", "a pixel is px"),
+        ] {
+            let Err(why) = given_length(text) else {
+                panic!("{text}")
+            };
+            assert!(why.contains(says), "{why}");
+        }
+        for (name, _) in UNITS {
+            assert_eq!(foreign_unit(name), None, "{name}");
+        }
     }
 
     #[test]

@@ -85,6 +85,7 @@ pub use signature::{
     ChildName, ChildRule, Count, DefaultExtent, DefaultValue, Group, MAX_POINTS, MAX_STRING, NAME, PLACEMENT,
     Parameter, Presence, SIGNATURES, Signature, ValueType,
 };
+pub use suggestion::near;
 pub use syntax::{MAX_DEPTH, MAX_ELEMENTS, MAX_ENTRIES, MAX_SLASHDASH_DEPTH, MAX_TEXT};
 pub use tree::{
     Axis, Blend, Canvas, Child, Conversion, Design, Gray, Kind, Node, NodeId, Place, Raw, RawSample, Role,

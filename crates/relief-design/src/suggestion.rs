@@ -11,6 +11,16 @@ pub(crate) struct Suggestions {
     left: Cell<u64>,
 }
 
+/// The candidate that differs from a word by the fewest letters, if those are few: what may be meant by a name that is not there.
+///
+/// ```
+/// assert_eq!(relief_design::near("maks.png", ["mask.png", "sheet.kdl"]), Some("mask.png"));
+/// assert_eq!(relief_design::near("photo.png", ["mask.png"]), None);
+/// ```
+pub fn near<'c>(word: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<&'c str> {
+    Suggestions::default().near(word, candidates)
+}
+
 impl Default for Suggestions {
     fn default() -> Self {
         Self {

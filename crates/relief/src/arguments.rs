@@ -11,7 +11,9 @@ use relief_scan::Passes;
 
 use crate::commands::halftone::HalftoneArgument;
 use crate::failure::Failure;
-use crate::quantity::{Region, bytes, compress, length, part, region, tile};
+use crate::quantity::{
+    Region, buffer, bytes, compress, cost_in_samples, count, count_from_1, length, part, region, tile,
+};
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -196,7 +198,7 @@ pub(crate) struct PlanArguments {
     #[command(flatten)]
     pub(crate) each: Each,
     /// Count what 'relief stream' holds with so much look-ahead, by the scan of the design
-    #[arg(long, value_name = "SIZE", value_parser = bytes)]
+    #[arg(long, value_name = "SIZE", value_parser = buffer)]
     pub(crate) look_ahead: Option<u64>,
     /// Tell what 'relief render' would write to this file with the same options: bytes, tiles, and what it holds
     #[arg(long, short, value_name = "PATH", conflicts_with = "look_ahead")]
@@ -280,14 +282,14 @@ pub(crate) struct Render {
     #[command(flatten)]
     pub(crate) level: LevelArguments,
     /// G-code: begin with this line of the job, counted from 0; the file is whole
-    #[arg(long, value_name = "LINE")]
+    #[arg(long, value_name = "LINE", value_parser = count)]
     pub(crate) from_line: Option<u64>,
     /// Print the digest of the raster, or of its halftones, to the standard output as well
     #[arg(long)]
     pub(crate) digest: bool,
     #[command(flatten)]
     pub(crate) overview: OverviewArguments,
-    /// Write samples even to a terminal
+    /// Write samples even to a terminal, and begin a file that does not fit on its file system
     #[arg(long)]
     pub(crate) force: bool,
     #[command(flatten)]
@@ -313,13 +315,13 @@ pub(crate) struct LevelArguments {
     #[arg(long = "level", value_name = "L", value_parser = clap::value_parser!(u32).range(0..=i64::from(relief_engine::MAX_LEVEL)))]
     pub(crate) number: Option<u32>,
     /// Write the finest level of which no side has more than N pixels
-    #[arg(long, value_name = "N", conflicts_with = "number", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", conflicts_with = "number", value_parser = count_from_1)]
     pub(crate) preview: Option<u64>,
     /// What a sample of a level stands for: mean, min or max
     #[arg(long, value_name = "WHAT", default_value = "mean")]
     pub(crate) statistic: StatisticArgument,
     /// The most samples of the raster that are computed for a level; more are refused before the start
-    #[arg(long, value_name = "SAMPLES", default_value_t = 100_000_000_000, value_parser = clap::value_parser!(u64).range(1..=1 << 48))]
+    #[arg(long, value_name = "SAMPLES", default_value_t = 100_000_000_000, value_parser = cost_in_samples)]
     pub(crate) cost: u64,
 }
 

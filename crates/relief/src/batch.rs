@@ -8,7 +8,7 @@ use relief_design::{MAX_DATA, Rows, Setting};
 use relief_io::read_bounded;
 
 use crate::arguments::{Each, Reading};
-use crate::design::{self, Opened};
+use crate::design::{self, Opened, Warnings};
 use crate::failure::Failure;
 
 /// The rows of a file, each of which gives values to parameters.
@@ -39,10 +39,10 @@ impl Batch {
             read_bounded(&file, MAX_DATA)
         };
         let file = if file == stdin { "<stdin>".into() } else { file };
-        let bytes = read.map_err(|source| Failure::File {
+        let bytes = read.map_err(|error| Failure::File {
             action: "cannot read",
             path: file.display().to_string(),
-            source,
+            source: design::missing(&file, error),
         })?;
         let wrong = |why: &str| Failure::Usage(format!("--each {}: {why}", file.display()));
         if bytes.len() as u64 > MAX_DATA {
@@ -95,11 +95,11 @@ impl Batch {
         row: usize,
         file: &Path,
         reading: &Reading,
-        silent: bool,
+        tell: Warnings,
     ) -> Result<Opened, Failure> {
         // What is doubtful in one row is so in most of them.
-        design::open(file, &self.reading(row, reading), silent || row > 0)
-            .map_err(|failure| failure.of(self.place(row)))
+        let tell = if row > 0 { Warnings::Silent } else { tell };
+        design::open(file, &self.reading(row, reading), tell).map_err(|failure| failure.of(self.place(row)))
     }
 
     /// The names that a template has for all rows, which are all different.

@@ -9,14 +9,15 @@ use std::sync::{Mutex, PoisonError};
 use relief_atomic::Identity;
 use relief_design::{Conversion, Design, ImageError, ImageSource, Picture, Setting, visible};
 use relief_engine::Prepared;
-use relief_io::Files;
 use relief_io::pack::Pack;
+use relief_io::{Files, near_name};
 use relief_raster::Depth;
 use relief_scan::Table;
 
 use crate::arguments::{Deny, Reading};
 use crate::commands::prepare;
 use crate::failure::{self, Failure};
+use crate::{foreign, quantity};
 
 /// The longest file of a table, in bytes: 4 MiB.
 pub(crate) const MAX_TABLE: u64 = 4 << 20;
@@ -45,7 +46,6 @@ pub(crate) struct Opened {
     /// Where the file is.
     pub(crate) path: PathBuf,
     /// What is right and most likely not meant.
-    #[cfg(feature = "view")]
     pub(crate) warnings: Option<relief_design::Report>,
 }
 
@@ -111,9 +111,27 @@ fn folder(design: &Path) -> &Path {
     }
 }
 
+/// What is said of the warnings of a design on the standard error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Warnings {
+    /// All of them, with their places: `check` is asked for them.
+    Shown,
+    /// How many they are, in a line: whoever runs a job has seen them, or may.
+    Counted,
+    /// Nothing.
+    Silent,
+}
+
+impl Warnings {
+    /// For a command that is told to be silent, or not.
+    pub(crate) const fn unless(silent: bool) -> Self {
+        if silent { Self::Silent } else { Self::Counted }
+    }
+}
+
 /// Reads and checks a design; '-' is the standard input, whose pictures lie in the working folder. The files that it names
-/// lie in the folder that confines it, where one is given. Warnings are told unless they are to be `silent`.
-pub(crate) fn open(path: &Path, reading: &Reading, silent: bool) -> Result<Opened, Failure> {
+/// lie in the folder that confines it, where one is given.
+pub(crate) fn open(path: &Path, reading: &Reading, tell: Warnings) -> Result<Opened, Failure> {
     let Source {
         name,
         title,
@@ -150,14 +168,26 @@ pub(crate) fn open(path: &Path, reading: &Reading, silent: bool) -> Result<Opene
         Some(row) => format!("{name}, {row}"),
         None => name,
     };
-    let relief_design::Reading { design, warnings } =
-        relief_design::read(&name, &text, &named, &settings).map_err(Box::new)?;
+    let read = relief_design::read(&name, &text, &named, &settings);
+    let relief_design::Reading { design, warnings } = read.map_err(|report| {
+        let memory = reading.memory.filter(|memory| quantity::slip(*memory).is_some());
+        match memory.filter(|_| report.is_short_of_memory()) {
+            None => Failure::Design(Box::new(report)),
+            Some(memory) => Failure::Slip {
+                report: Box::new(report),
+                memory,
+                least: least(&name, &text, &files, &settings),
+            },
+        }
+    })?;
     if let Some(warnings) = &warnings {
         if reading.deny == Some(Deny::Warnings) {
             return Err(Box::new(warnings.clone()).into());
         }
-        if !silent {
-            failure::tell(warnings);
+        match tell {
+            Warnings::Shown => failure::tell(warnings),
+            Warnings::Counted => failure::count(warnings, path, !reading.settings.is_empty()),
+            Warnings::Silent => {}
         }
     }
     let data = named.data.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -193,13 +223,29 @@ pub(crate) fn open(path: &Path, reading: &Reading, silent: bool) -> Result<Opene
         prepared: None,
         data: data.into_keys().collect(),
         path: path.to_owned(),
-        #[cfg(feature = "view")]
         warnings,
     };
     if let Some(path) = &reading.prepared {
         opened.prepared = Some(prepare::read(path, &opened)?);
     }
     Ok(opened)
+}
+
+/// The least memory, of the powers of 2 up to what a job may take by default, in which the files of a design can be read; `None` where that is
+/// not enough.
+fn least(name: &str, text: &str, files: &Files, settings: &[Setting]) -> Option<u64> {
+    let powers = std::iter::successors(Some(1 << 14), |memory| Some(memory << 1));
+    let mut sizes = powers.take_while(|memory| *memory <= relief_engine::DEFAULT_MEMORY);
+    sizes.find(|&memory| {
+        let named = Named {
+            files,
+            memory,
+            data: Mutex::default(),
+            asked: Mutex::default(),
+        };
+        let read = relief_design::read(name, text, &named, settings);
+        !read.is_err_and(|report| report.is_short_of_memory())
+    })
 }
 
 /// The name of a design: the digest of its text, and of all else that decides what it means.
@@ -387,6 +433,31 @@ pub(crate) fn source(path: &Path) -> Result<Source, Failure> {
     })
 }
 
+/// An error of a file that is not there, or of a design that is a folder, with what there is instead.
+pub(crate) fn missing(path: &Path, error: io::Error) -> io::Error {
+    let kind = error.kind();
+    let said = match kind {
+        io::ErrorKind::NotFound => {
+            let name = path.file_name().and_then(std::ffi::OsStr::to_str);
+            let near = name.and_then(|name| near_name(folder(path), name));
+            near.map(|near| {
+                let near = path.with_file_name(near);
+                format!("there is no such file; did you mean {}?", near.display())
+            })
+        }
+        io::ErrorKind::IsADirectory => {
+            let design = near_name(path, "design.txt").unwrap_or_else(|| "design.kdl".to_owned());
+            let design = path.join(design);
+            Some(format!(
+                "it is a folder; a design is a file, such as {}",
+                design.display()
+            ))
+        }
+        _ => None,
+    };
+    said.map_or(error, |said| io::Error::new(kind, said))
+}
+
 /// The name and the text of a design file, as KDL also where the file holds JSON.
 pub(crate) fn read(path: &Path) -> Result<(String, String), Failure> {
     let name = if path == Path::new("-") {
@@ -405,9 +476,13 @@ pub(crate) fn read(path: &Path) -> Result<(String, String), Failure> {
     let input: Box<dyn Read> = if path == Path::new("-") {
         Box::new(io::stdin())
     } else {
-        Box::new(File::open(path).map_err(failed)?)
+        Box::new(File::open(path).map_err(|error| failed(missing(path, error)))?)
     };
-    input.take(most).read_to_end(&mut bytes).map_err(failed)?;
+    let read = input.take(most).read_to_end(&mut bytes);
+    read.map_err(|error| failed(missing(path, error)))?;
+    if let Some(why) = foreign::told(path, &bytes) {
+        return Err(failed(io::Error::new(io::ErrorKind::InvalidData, why)));
+    }
     let text = String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
         failed(io::Error::new(

@@ -1,11 +1,13 @@
 //! What a command ends with when it fails, and how that is said.
 
 use std::io::{self, Write};
+use std::path::Path;
 use std::process::ExitCode;
 
 use miette::{GraphicalReportHandler, GraphicalTheme};
 use relief_io::SinkError;
 
+use crate::quantity::{counted, show_bytes, slip};
 use crate::show::can_draw;
 
 /// Why a command failed.
@@ -14,6 +16,15 @@ pub(crate) enum Failure {
     /// The design is wrong.
     #[error("the design is wrong")]
     Design(#[from] Box<relief_design::Report>),
+    /// Reading the files of a design takes more memory than a number that most likely lacks its unit.
+    #[error("the design is wrong")]
+    Slip {
+        report: Box<relief_design::Report>,
+        /// The memory that was allowed.
+        memory: u64,
+        /// What would do, where that was found.
+        least: Option<u64>,
+    },
     /// The engine or an output failed.
     #[error(transparent)]
     Engine(#[from] relief_engine::Error),
@@ -40,6 +51,9 @@ pub(crate) enum Failure {
     /// The arguments cannot be used together.
     #[error("{0}")]
     Usage(String),
+    /// The file system has no room for the output.
+    #[error("{0}")]
+    Room(String),
     /// What was executed could not all be compared.
     #[error("{0}")]
     Unverified(String),
@@ -77,7 +91,7 @@ impl Failure {
     /// The failure of one of many jobs. A report names the job itself.
     pub(crate) fn of(self, place: String) -> Self {
         match self {
-            Self::Design(_) | Self::Job { .. } => self,
+            Self::Design(_) | Self::Slip { .. } | Self::Job { .. } => self,
             failure if failure.is_quiet() => failure,
             failure => Self::Job {
                 place,
@@ -95,13 +109,34 @@ impl Failure {
         let mut text = String::new();
         match self {
             Self::Design(report) => {
-                if handler().render_report(&mut text, &report.underlined()).is_err() {
-                    text = report.to_string();
-                }
+                text = shown(report);
+            }
+            Self::Slip {
+                report,
+                memory,
+                least,
+            } => {
+                text = shown(report);
+                let slip = slip(*memory).unwrap_or_default();
+                let least = least.map_or(String::new(), |least| {
+                    let least = show_bytes(least.into());
+                    format!(" {least} are the least that reads it, of those that are powers of 2")
+                });
+                text.push_str(&format!("relief: --memory is {slip}{least}"));
             }
             _ => {
                 text.push_str("relief: ");
                 text.push_str(&chain(self));
+                let slip = match self {
+                    Self::Engine(relief_engine::Error::Memory { limit, .. }) => {
+                        slip(*limit).map(|slip| format!("; --memory is {slip}"))
+                    }
+                    Self::Engine(relief_engine::Error::DeviceMemory { limit, .. }) => {
+                        slip(*limit).map(|slip| format!("; --device-memory is {slip}"))
+                    }
+                    _ => None,
+                };
+                text.push_str(&slip.unwrap_or_default());
                 // Paths, names and what others say are part of it.
                 text = relief_design::visible(&text).into_owned();
             }
@@ -114,6 +149,18 @@ impl Failure {
     /// Whether the user knows already: they closed the pipe or pressed Ctrl-C.
     fn is_quiet(&self) -> bool {
         self.closed_pipe() || matches!(self, Self::Engine(relief_engine::Error::Cancelled))
+    }
+
+    /// Whether the same job would fail at the same samples again, whatever is written of it already.
+    pub(crate) fn comes_again(&self) -> bool {
+        let sink = match self {
+            Self::Engine(relief_engine::Error::Sink(error)) => {
+                error.get_ref().and_then(|error| error.downcast_ref())
+            }
+            Self::Sink(error) => Some(error),
+            _ => None,
+        };
+        matches!(sink, Some(SinkError::NotTwoValued { .. }))
     }
 
     fn closed_pipe(&self) -> bool {
@@ -144,6 +191,7 @@ impl Failure {
             #[cfg(feature = "view")]
             Self::View(relief_view::Error::Option { .. }) => 2,
             Self::Design(report) if report.is_short_of_memory() => 4,
+            Self::Slip { .. } => 4,
             Self::Design(_)
             | Self::Doubtful(_)
             | Self::Engine(relief_engine::Error::TooDeep { .. } | relief_engine::Error::Drawing { .. }) => 3,
@@ -164,15 +212,31 @@ impl Failure {
 
 /// Says what is doubtful in a design on the standard error.
 pub(crate) fn tell(warnings: &relief_design::Report) {
-    let mut text = String::new();
-    if handler()
-        .render_report(&mut text, &warnings.underlined())
-        .is_err()
-    {
-        text = warnings.to_string();
-    }
     // A job goes on when nobody listens any more.
-    let _ = writeln!(io::stderr(), "{text}");
+    let _ = writeln!(io::stderr(), "{}", shown(warnings));
+}
+
+/// A report with excerpts of its text.
+fn shown(report: &relief_design::Report) -> String {
+    let mut text = String::new();
+    if handler().render_report(&mut text, &report.underlined()).is_err() {
+        text = report.to_string();
+    }
+    text
+}
+
+/// Says on the standard error how many things are doubtful in a design, and what shows them. Whether its parameters were given values decides
+/// which they are.
+pub(crate) fn count(warnings: &relief_design::Report, design: &Path, given: bool) {
+    let count = counted(warnings.total() as u64, "warning");
+    let them = if warnings.total() == 1 { "it" } else { "them" };
+    let with = if given { " with the same values" } else { "" };
+    let text = format!(
+        "relief: {count}; `relief check {}`{with} shows {them}",
+        design.display()
+    );
+    // A job goes on when nobody listens any more.
+    let _ = writeln!(io::stderr(), "{}", relief_design::visible(&text));
 }
 
 /// An error with its causes, each told once: many say their cause themselves.

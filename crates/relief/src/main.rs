@@ -8,6 +8,7 @@ mod batch;
 mod commands;
 mod design;
 mod failure;
+mod foreign;
 mod interrupt;
 mod job;
 mod quantity;

@@ -30,6 +30,86 @@ impl Region {
     }
 }
 
+/// What is asked of a size that most likely lacks its unit: so many MiB are usual, and so many bytes are nothing.
+pub(crate) fn slip(size: u64) -> Option<String> {
+    const USUAL: u64 = 8_192;
+    (1..=USUAL)
+        .contains(&size)
+        .then(|| format!("{}: did you mean {size}MiB?", counted(size, "byte")))
+}
+
+/// [`bytes`] of a buffer, where a number without a unit most likely lacks it.
+pub(crate) fn buffer(text: &str) -> Result<u64, String> {
+    let bytes = bytes(text)?;
+    let bare = text.bytes().all(|byte| byte.is_ascii_digit());
+    match slip(bytes).filter(|_| bare && bytes < 1_024) {
+        Some(slip) => Err(format!(
+            "{slip} A number without a unit is bytes; {text}B says that it is meant"
+        )),
+        None => Ok(bytes),
+    }
+}
+
+/// A number of samples or the like: `1000000000`, `1_000_000_000`, `1e9` or `2^30`.
+pub(crate) fn count(text: &str) -> Result<u64, String> {
+    let wrong = || format!("'{text}' is no whole number; write it as 1000000000, 1_000_000_000, 1e9 or 2^30");
+    let large = || format!("{text} is more than {}", u64::MAX);
+    let digits = |text: &str| {
+        let text = text.replace('_', "");
+        if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit()) {
+            return Err(wrong());
+        }
+        text.parse::<u64>().map_err(|_| large())
+    };
+    let power = |base: u64, exponent: u64| {
+        let exponent = u32::try_from(exponent).ok();
+        exponent
+            .and_then(|exponent| base.checked_pow(exponent))
+            .ok_or_else(large)
+    };
+    if let Some((base, exponent)) = text.split_once('^') {
+        return power(digits(base)?, digits(exponent)?);
+    }
+    let Some((mantissa, exponent)) = text.split_once(['e', 'E']) else {
+        return digits(text);
+    };
+    // 2.5e9 is a whole number, and 2.5e0 is none.
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let fraction = fraction.trim_end_matches('0');
+    let number = digits(&format!("{whole}{fraction}"))?;
+    if number == 0 {
+        return Ok(0);
+    }
+    let shift = digits(exponent.strip_prefix('+').unwrap_or(exponent))?
+        .checked_sub(fraction.len() as u64)
+        .ok_or_else(wrong)?;
+    number.checked_mul(power(10, shift)?).ok_or_else(large)
+}
+
+/// [`count`] of at least 1.
+pub(crate) fn count_from_1(text: &str) -> Result<u64, String> {
+    match count(text)? {
+        0 => Err("at least 1 is expected".to_owned()),
+        count => Ok(count),
+    }
+}
+
+/// [`count`] of 1 to 2^48 samples.
+pub(crate) fn cost_in_samples(text: &str) -> Result<u64, String> {
+    match count(text)? {
+        count @ 1..=0x1_0000_0000_0000 => Ok(count),
+        _ => Err("1 to 2^48 samples are possible".to_owned()),
+    }
+}
+
+/// [`count`] of at most 2^48 samples.
+pub(crate) fn effort_in_samples(text: &str) -> Result<u64, String> {
+    match count(text)? {
+        count @ 0..=0x1_0000_0000_0000 => Ok(count),
+        _ => Err("0 to 2^48 samples are possible".to_owned()),
+    }
+}
+
 /// Bytes with a unit: B, kB, MB, GB, TB or KiB, MiB, GiB, TiB; none means bytes.
 pub(crate) fn bytes(text: &str) -> Result<u64, String> {
     let split = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
@@ -205,6 +285,43 @@ mod tests {
         assert!(bytes("MiB").is_err());
         assert!(bytes("99999999999TiB").is_err());
         assert!(bytes("-1").is_err());
+    }
+
+    #[test]
+    fn a_buffer_without_a_unit_is_bytes_where_it_may_be() {
+        let slip = buffer("20").unwrap_err();
+        assert!(slip.starts_with("20 bytes: did you mean 20MiB?"), "{slip}");
+        assert!(buffer("1").unwrap_err().starts_with("1 byte: "));
+        assert_eq!(buffer("0"), Ok(0));
+        assert_eq!(buffer("20B"), Ok(20));
+        assert_eq!(buffer("65536"), Ok(65_536));
+        assert_eq!(buffer("20MiB"), Ok(20 << 20));
+    }
+
+    #[test]
+    fn counts_are_whole_numbers_in_several_forms() {
+        for (text, number) in [
+            ("0", 0),
+            ("1_000_000", 1_000_000),
+            ("1e9", 1_000_000_000),
+            ("2.5E3", 2_500),
+            ("2.50e1", 25),
+            ("1e+2", 100),
+            ("2^30", 1 << 30),
+            ("10^18", 1_000_000_000_000_000_000),
+            ("18446744073709551615", u64::MAX),
+            ("0e99", 0),
+        ] {
+            assert_eq!(count(text), Ok(number), "{text}");
+        }
+        for wrong in [
+            "", "-1", "1.5", "2.55e1", "1e", "e9", "2^", "^2", "1e-3", "many", "1k",
+        ] {
+            assert!(count(wrong).unwrap_err().contains("2^30"), "{wrong}");
+        }
+        for large in ["1e20", "2^64", "18446744073709551616", "3^99999999999"] {
+            assert!(count(large).unwrap_err().contains("is more than"), "{large}");
+        }
     }
 
     #[test]

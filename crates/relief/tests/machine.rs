@@ -783,6 +783,7 @@ fn a_full_disk_stops_a_job_into_a_file_which_goes_on_when_there_is_room() {
             "file:disk/out.raw",
             "--manifest",
             "job.json",
+            "--force",
         ];
         first.extend(raw.then_some("--raw"));
         let stopped = bench.command(&[&first, &options[..]].concat()).output().unwrap();

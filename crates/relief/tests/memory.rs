@@ -328,7 +328,7 @@ fn the_whole_sheet_in_every_format_holds_no_more_than_planned() {
         let output = ["sheet/design.kdl", "-o", path.to_str().unwrap(), "--threads", "2"];
         let job = [&output[..], &options.concat()].concat();
         let planned = planned(&job);
-        let measured = peak_until(&[&["render"], &job[..]].concat(), Some(STRETCH));
+        let measured = peak_until(&[&["render", "--force"], &job[..]].concat(), Some(STRETCH));
         println!(
             "{name}: {} MiB planned, {} MiB held",
             planned >> 20,

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use relief_raster::Depth;
 
-use super::hints::{EXAMPLE_ROOT, ONE_DEFINITION, ONE_ROOT, foreign};
+use super::hints::{ALL_NODES, EXAMPLE_ROOT, ONE_DEFINITION, ONE_ROOT, foreign};
 use super::values::listed;
 use super::{Asset, Checker, Definition, DraftNode, Values, What};
 use crate::kinds::{picture_settings, sized_picture};
@@ -341,6 +341,10 @@ impl Checker<'_> {
                     .filter(|s| s.group != Group::Parameter)
                     .map(|s| s.name)
             };
+            let others = || {
+                let others = SIGNATURES.iter().filter(|s| s.group == Group::Document);
+                others.map(|s| s.name)
+            };
             let near = match (self.suggestions.near(name, words()), foreign(name)) {
                 (Some(near), _) => format!("did you mean `{near}`? "),
                 (None, Some(hint)) => format!("{hint}; "),
@@ -348,7 +352,12 @@ impl Checker<'_> {
             };
             let message = format!("`{}` is no word of the top of a design", shortened(name));
             let problem = Problem::new("E301", message).label(element.name.span, "unknown");
-            self.note(problem.help(format!("{near}words here are {}", listed(words()))));
+            let all = if near.is_empty() {
+                format!("words here are {}, and all nodes; {ALL_NODES}", listed(others()))
+            } else {
+                ALL_NODES.to_owned()
+            };
+            self.note(problem.help(format!("{near}{all}")));
         }
         false
     }

@@ -5,6 +5,12 @@
 /// A node that stands in any role.
 pub(crate) const EXAMPLE_NODE: &str = "fill";
 
+/// Nodes that a design often begins with, where no word is near to what was written.
+pub(super) const SOME_NODES: [&str; 6] = ["fill", "image", "text", "repeat", "compose", "map"];
+
+/// Where the list of all nodes is; the end of a sentence.
+pub(super) const ALL_NODES: &str = "`relief nodes` lists all of them";
+
 /// A root.
 pub(crate) const EXAMPLE_ROOT: &str = "fill value=128";
 

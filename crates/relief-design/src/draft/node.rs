@@ -1,6 +1,6 @@
 //! Elements that are nodes: whether a node's values and children keep its signature.
 
-use super::hints::{EXAMPLE_NODE, MANY_NODES, ONE_NODE, foreign};
+use super::hints::{ALL_NODES, EXAMPLE_NODE, MANY_NODES, ONE_NODE, SOME_NODES, foreign};
 use super::values::{Values, listed};
 use super::{Anchor, Checker, DraftChild, DraftNode, Measure, What};
 use crate::kinds::{Draft, NodeSource};
@@ -88,9 +88,9 @@ impl Checker<'_> {
             }
             Some(_) => format!("`{name}` stands at the top of the file only"),
             None => match (self.suggestions.near(&name, nodes()), foreign(&name)) {
-                (Some(near), _) => format!("did you mean `{near}`? nodes are {}", listed(nodes())),
-                (None, Some(hint)) => format!("{hint}; nodes are {}", listed(nodes())),
-                (None, None) => format!("nodes are {}", listed(nodes())),
+                (Some(near), _) => format!("did you mean `{near}`? {ALL_NODES}"),
+                (None, Some(hint)) => format!("{hint}; {ALL_NODES}"),
+                (None, None) => format!("nodes are {}, and more; {ALL_NODES}", listed(SOME_NODES)),
             },
         };
         self.note(

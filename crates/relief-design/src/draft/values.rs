@@ -4,7 +4,7 @@ use relief_raster::{Depth, Length, MAX_SIDE};
 
 use super::{Checker, GivenSide, Measure};
 use crate::length::{
-    Decimal, NoFrequency, Ratio, UNITS, Written, dots_a_metre, in_unit, is_decimal, written,
+    Decimal, NoFrequency, Ratio, UNITS, Written, dots_a_metre, foreign_unit, in_unit, is_decimal, written,
 };
 use crate::report::Problem;
 use crate::signature::{
@@ -687,7 +687,7 @@ impl Checker<'_> {
         };
         let inside = above.is_positive() || (above == Ratio::ZERO && least < 0);
         if !inside || (!below.is_positive() && below != Ratio::ZERO) {
-            let message = format!("expected {}, found {} pixels", expected.describe(), length.real());
+            let message = format!("expected {}, found {} pixels", expected.describe(), length.told());
             return Err(Problem::new("E402", message)
                 .label(value.span, "out of range")
                 .help(format!("write {}", expected.describe())));
@@ -733,7 +733,7 @@ impl Checker<'_> {
         };
         let message = format!(
             "this length is {} pixels, which is not a whole number",
-            length.real()
+            length.told()
         );
         let mut problem = Problem::new("E405", message).label(value.span, "not whole");
         if let (Some(_), Some(span)) = (unit, self.canvas_span) {
@@ -885,10 +885,15 @@ impl Checker<'_> {
             let text = crate::syntax::quoted(&text.replacen(',', ".", 1));
             Problem::new("E404", "a length has a decimal point, found a comma").help(format!("write {text}"))
         } else {
-            let near = self
-                .suggestions
-                .near(unit, units())
-                .map(|near| format!("did you mean {near}? "))
+            // A letter of a short unit is no slip that tells which one was meant.
+            let slip = || {
+                self.suggestions
+                    .near(unit, units())
+                    .filter(|_| unit.chars().count() > 2)
+            };
+            let near = foreign_unit(unit)
+                .map(|hint| format!("{hint}; "))
+                .or_else(|| slip().map(|near| format!("did you mean {near}? ")))
                 .unwrap_or_default();
             let message = format!("the unit {} is unknown", crate::syntax::quoted(unit));
             Problem::new("E404", message).help(format!("{near}units are {}", listed_plain(units())))
@@ -1162,7 +1167,7 @@ const MAX_PARTS: i64 = 1_000;
 pub(crate) fn vanishing(span: Span, length: Ratio) -> Problem {
     Problem::new(
         "E409",
-        format!("this length is {} pixels, and becomes 0 pixels", length.real()),
+        format!("this length is {} pixels, and becomes 0 pixels", length.told()),
     )
     .label(span, "nothing is left of it")
     .help("write a longer one, or compute with smaller pixels")

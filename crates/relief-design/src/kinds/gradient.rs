@@ -386,8 +386,8 @@ fn stop(element: &Element<'_>, checker: &mut Checker<'_>, last: &mut Option<(Rat
     {
         let message = format!(
             "the stop at {} stands after the one at {}: stops ascend",
-            at.real(),
-            before.real()
+            at.told(),
+            before.told()
         );
         let problem = Problem::new("E703", message)
             .label(span, "less")

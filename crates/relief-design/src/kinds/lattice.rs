@@ -77,7 +77,7 @@ struct Vector {
 
 impl fmt::Display for Vector {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "({}, {})", self.x.real(), self.y.real())
+        write!(f, "({}, {})", self.x.told(), self.y.told())
     }
 }
 

@@ -243,7 +243,7 @@ fn whole_step(
     let least = u64::try_from(step.nearest().0).unwrap_or(0);
     if least < pattern {
         if sure {
-            let found = step.real();
+            let found = step.told();
             let message = format!(
                 "{name} is {found} pixels, less than the {pattern} of the pattern: its copies would overlap"
             );
@@ -265,7 +265,7 @@ fn whole_step(
         None => {
             let message = format!(
                 "a step of {} pixels meets the pixels again after more than {MAX_COPIES} copies only",
-                step.real()
+                step.told()
             );
             let problem = Problem::new("E506", message).label(span, "this step");
             sizing

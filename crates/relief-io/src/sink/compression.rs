@@ -1,7 +1,7 @@
 //! How the chunks of a TIFF are compressed.
 
 use std::fmt;
-use std::io::{self, Write};
+use std::io;
 use std::str::FromStr;
 
 use weezl::BitOrder;
@@ -74,6 +74,25 @@ impl Compression {
         }
     }
 
+    /// The fewest bytes that so many bytes can become, in rows of so many samples, whatever the samples are: what a disk without so much
+    /// room cannot hold by any luck.
+    #[must_use]
+    pub const fn least(self, bytes: u128, columns: u64) -> u128 {
+        let ratio = match self {
+            Self::None => 1,
+            // RFC 1951: 258 bytes by a length and a distance, a bit each.
+            Self::Deflate => 1_032,
+            // A count and a byte for 128.
+            Self::PackBits => 64,
+            // The n-th code after the table was cleared stands for n bytes at most. There are 3 837 before it is cleared again, of 9 to 12
+            // bits: 5 406 bytes for 7 363 203.
+            Self::Lzw => 1_363,
+            // A bit for a row that is the one above.
+            Self::Group4 => columns as u128 + 1,
+        };
+        bytes / ratio
+    }
+
     /// What one thread holds while it compresses, beside input and output.
     pub(super) const fn working(self) -> u64 {
         match self {
@@ -91,6 +110,7 @@ impl Compression {
         columns: u64,
         bits: u64,
         out: &mut Vec<u8>,
+        compressor: &mut Compressor,
     ) -> io::Result<()> {
         let row = (columns * bits).div_ceil(8).max(1) as usize;
         if self.predicts(bits) {
@@ -103,25 +123,82 @@ impl Compression {
                 out.extend_from_slice(bytes);
                 Ok(())
             }
-            Self::Deflate => {
-                let mut encoder = flate2::write::ZlibEncoder::new(out, flate2::Compression::new(6));
-                encoder.write_all(bytes)?;
-                encoder.finish().map(|_| ())
-            }
+            Self::Deflate => compressor.zlib(bytes, out),
             Self::PackBits => {
                 bytes.chunks_exact(row).for_each(|row| pack_bits(row, out));
                 Ok(())
             }
-            Self::Lzw => weezl::encode::Encoder::with_tiff_size_switch(BitOrder::Msb, 8)
-                .into_vec(out)
-                .encode_all(bytes)
-                .status
-                .map(|_| ())
-                .map_err(io::Error::other),
+            Self::Lzw => compressor.lzw(bytes, out),
             Self::Group4 => {
                 group4::encode(bytes, columns, out);
                 Ok(())
             }
+        }
+    }
+}
+
+/// What a thread compresses with, tile after tile. What it takes of memory is taken once and set to its start again.
+#[derive(Default)]
+pub(super) struct Compressor {
+    zlib: Option<flate2::Compress>,
+    raw: Option<flate2::Compress>,
+    lzw: Option<weezl::encode::Encoder>,
+}
+
+/// The level of Deflate.
+pub(super) const LEVEL: u32 = 6;
+
+impl Compressor {
+    /// Appends a stream of zlib: RFC 1950.
+    fn zlib(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> io::Result<()> {
+        let new = || flate2::Compress::new(flate2::Compression::new(LEVEL), true);
+        deflate(self.zlib.get_or_insert_with(new), bytes, out)
+    }
+
+    /// Appends a member of gzip: RFC 1952. It has no time and no system, so that equal bytes become equal ones.
+    pub(super) fn gzip(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> io::Result<()> {
+        const HEADER: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff];
+        let new = || flate2::Compress::new(flate2::Compression::new(LEVEL), false);
+        out.extend_from_slice(&HEADER);
+        deflate(self.raw.get_or_insert_with(new), bytes, out)?;
+        let mut check = flate2::Crc::new();
+        check.update(bytes);
+        out.extend_from_slice(&check.sum().to_le_bytes());
+        // The length modulo 2^32, as the format has it.
+        out.extend_from_slice(&(bytes.len() as u32).to_le_bytes());
+        Ok(())
+    }
+
+    /// Appends codes of LZW: TIFF 6.0, §13.
+    fn lzw(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> io::Result<()> {
+        let new = || weezl::encode::Encoder::with_tiff_size_switch(BitOrder::Msb, 8);
+        let encoder = self.lzw.get_or_insert_with(new);
+        encoder.reset();
+        let encoded = encoder.into_vec(out).encode_all(bytes);
+        encoded.status.map(|_| ()).map_err(io::Error::other)
+    }
+}
+
+impl fmt::Debug for Compressor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Compressor").finish_non_exhaustive()
+    }
+}
+
+/// Appends all bytes as one stream.
+fn deflate(compress: &mut flate2::Compress, bytes: &[u8], out: &mut Vec<u8>) -> io::Result<()> {
+    /// The room that is made at once: what grows by itself doubles.
+    const ROOM: usize = 32 * 1024;
+    compress.reset();
+    loop {
+        if out.len() == out.capacity() {
+            out.reserve(ROOM);
+        }
+        // No more than all of them.
+        let taken = compress.total_in() as usize;
+        let status = compress.compress_vec(&bytes[taken..], out, flate2::FlushCompress::Finish);
+        if status.map_err(io::Error::other)? == flate2::Status::StreamEnd {
+            return Ok(());
         }
     }
 }
@@ -194,5 +271,46 @@ impl FromStr for Compression {
             .into_iter()
             .find(|compression| compression.name() == text)
             .ok_or_else(|| UnknownCompression(text.to_owned()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    /// What is compressed by the same memory again and again is what the encoders of the crates make anew.
+    #[test]
+    fn memory_that_is_used_again_changes_no_byte() {
+        let mut compressor = Compressor::default();
+        let mut state = 1_u32;
+        for length in [0, 1, 7, 1_000, 40_000, 300_000, 65_535, 3] {
+            // Runs and noise by turns.
+            let bytes: Vec<u8> = (0..length)
+                .map(|at| {
+                    state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                    if at / 999 % 2 == 0 { 7 } else { (state >> 24) as u8 }
+                })
+                .collect();
+            let mut out = b"before".to_vec();
+            compressor.zlib(&bytes, &mut out).unwrap();
+            let mut encoder =
+                flate2::write::ZlibEncoder::new(b"before".to_vec(), flate2::Compression::new(LEVEL));
+            encoder.write_all(&bytes).unwrap();
+            assert!(out == encoder.finish().unwrap(), "zlib, {length}");
+
+            let mut out = b"before".to_vec();
+            compressor.gzip(&bytes, &mut out).unwrap();
+            let mut encoder =
+                flate2::write::GzEncoder::new(b"before".to_vec(), flate2::Compression::new(LEVEL));
+            encoder.write_all(&bytes).unwrap();
+            assert!(out == encoder.finish().unwrap(), "gzip, {length}");
+
+            let mut out = Vec::new();
+            compressor.lzw(&bytes, &mut out).unwrap();
+            let new = weezl::encode::Encoder::with_tiff_size_switch(BitOrder::Msb, 8).encode(&bytes);
+            assert!(out == new.unwrap(), "lzw, {length}");
+        }
     }
 }

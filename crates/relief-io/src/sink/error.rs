@@ -1,7 +1,7 @@
 //! Why a raster could not be written.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use relief_raster::{Depth, Rect};
 
@@ -176,8 +176,9 @@ pub enum SinkError {
     },
     /// A raster of one bit a pixel has a sample that is neither 0 nor M.
     #[error(
-        "pixel ({column}, {row}) is {value}, and one bit holds 0 and {max} alone: take a halftone, put `threshold` at the \
-         root of the design, or write all bits"
+        "pixel ({column}, {row}) is {value}, and one bit holds 0 and {max} alone: `--halftone blue-noise` makes grays of dots, \
+         `--halftone threshold:{}` cuts them at a level, and without --bits all levels are written",
+        max / 2 + 1
     )]
     NotTwoValued {
         /// The column of the pixel.
@@ -228,9 +229,10 @@ pub enum SinkError {
     },
     /// The unfinished file at this place is that of another job.
     #[error(
-        "{} is the unfinished file of another job: of another design, part, size or compression of tiles; remove it, or \
+        "{} is the unfinished file of another job: of another design, part, halftone, size or compression of tiles; `{}` removes it, or \
          write to another file",
-        partial.display()
+        partial.display(),
+        removal(partial)
     )]
     OtherJob {
         /// The unfinished file.
@@ -242,6 +244,29 @@ pub enum SinkError {
         /// The place asked for.
         path: PathBuf,
     },
+}
+
+/// The command of a shell that removes a file or folder.
+fn removal(path: &Path) -> String {
+    let text = path.display().to_string();
+    let (file, folder, text) = if cfg!(windows) {
+        ("del", "rmdir /s", format!("\"{text}\""))
+    } else {
+        let plain = |c: char| c.is_alphanumeric() || "/._-+@%,:=".contains(c);
+        // What begins with a dash would be an option.
+        let text = if text.starts_with('-') {
+            format!("./{text}")
+        } else {
+            text
+        };
+        let text = if text.chars().all(plain) {
+            text
+        } else {
+            format!("'{}'", text.replace('\'', "'\\''"))
+        };
+        ("rm", "rm -r", text)
+    };
+    format!("{} {text}", if path.is_dir() { folder } else { file })
 }
 
 /// The names of formats: "tiff, pgm or raw".

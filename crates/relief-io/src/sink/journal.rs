@@ -5,7 +5,7 @@ use std::fs::{File, TryLockError};
 use std::io;
 use std::ops::ControlFlow;
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use relief_atomic::Identity;
@@ -42,6 +42,10 @@ pub(super) struct Journal<T> {
     name: String,
     unstored: Mutex<(Notes<T>, u64)>,
     written: AtomicU64,
+    /// Whether a tile was handed over by this process.
+    touched: AtomicBool,
+    /// Whether the same job would fail again, whoever goes on with it.
+    in_vain: AtomicBool,
 }
 
 impl<T> Journal<T> {
@@ -50,7 +54,28 @@ impl<T> Journal<T> {
             name: path.display().to_string(),
             unstored: Mutex::new((Vec::new(), 0)),
             written: AtomicU64::new(0),
+            touched: AtomicBool::new(false),
+            in_vain: AtomicBool::new(false),
         }
+    }
+
+    /// An error of a tile, by which what is written is kept, or is of no use any more: samples that the file cannot hold come again in
+    /// the next run.
+    pub(super) fn of_tile(&self, error: SinkError) -> SinkError {
+        if matches!(error, SinkError::NotTwoValued { .. }) {
+            self.in_vain.store(true, Ordering::Relaxed);
+        }
+        error
+    }
+
+    /// Whether nobody goes on with what is written: the job would fail again.
+    pub(super) fn is_in_vain(&self) -> bool {
+        self.in_vain.load(Ordering::Relaxed)
+    }
+
+    /// Whether this process wrote a tile, or one that is 0.
+    pub(super) fn is_touched(&self) -> bool {
+        self.touched.load(Ordering::Relaxed)
     }
 
     /// What writing failed by.
@@ -69,6 +94,7 @@ impl<T> Journal<T> {
 
     /// Has a tile of so many bytes noted. Gives all that are to be stored and noted now, where they are enough.
     pub(super) fn note(&self, tile: u64, note: T, bytes: u64) -> Option<Notes<T>> {
+        self.touched.store(true, Ordering::Relaxed);
         let mut unstored = self.unstored.lock().unwrap_or_else(PoisonError::into_inner);
         unstored.0.push((tile, note));
         unstored.1 += bytes;
@@ -140,6 +166,24 @@ pub(super) fn last_writer(file: &File, path: &Path) -> ControlFlow<Completion> {
         // Another process was here in between, and found that nothing is missing.
         ControlFlow::Break(Completion::Complete)
     }
+}
+
+/// The most tiles of which a file of several writers is searched for one that is there.
+pub(super) const SEARCHED: u64 = 1 << 20;
+
+/// Whether what is unfinished is of no use: the job fails again, or nothing is in it. `has_some` looks whether other writers wrote some of it.
+/// `path` is where `file` was opened.
+pub(super) fn is_useless<T>(
+    journal: &Journal<T>,
+    (file, path): (&File, &Path),
+    (is_new, shared): (bool, bool),
+    has_some: impl FnOnce() -> bool,
+) -> bool {
+    if !shared {
+        return (journal.is_in_vain() || (is_new && !journal.is_touched())) && is_at(file, path);
+    }
+    // A part that others write as well is theirs, too.
+    is_new && !journal.is_touched() && last_writer(file, path).is_continue() && !has_some()
 }
 
 /// Whether a file that is open still has its name.

@@ -218,9 +218,10 @@ impl Files {
             let (file, start, bytes) = pack.part(path).map_err(Failure::Read)?;
             return Ok((Bytes::Part(Part::new(file, start, bytes)), bytes));
         }
-        let file = self.path(path).map_err(Failure::Read)?;
+        let missing = |error| Failure::Read(self.with_near(path, error));
+        let file = self.path(path).map_err(missing)?;
         // Looked at before it is opened: opening a FIFO would wait for a writer.
-        let metadata = fs::metadata(&file).map_err(Failure::Read)?;
+        let metadata = fs::metadata(&file).map_err(missing)?;
         if !metadata.is_file() {
             let what = if metadata.is_dir() {
                 "it is a folder"
@@ -397,7 +398,27 @@ impl Files {
             Some(pack) => pack.bytes(path, limit),
             None => self.path(path).and_then(|file| read_bounded(file, limit)),
         };
-        bytes.map_err(|error| format!("cannot read {}: {error}", self.shown(path)))
+        bytes.map_err(|error| {
+            let error = self.with_near(path, error);
+            format!("cannot read {}: {error}", self.shown(path))
+        })
+    }
+
+    /// An error of a file that is not there, with what its folder has instead. Outside of the folder that a design may not leave nothing is looked
+    /// at.
+    fn with_near(&self, path: &str, error: io::Error) -> io::Error {
+        if error.kind() != io::ErrorKind::NotFound || self.pack.is_some() {
+            return error;
+        }
+        let (folder, name) = match path.rsplit_once(['/', std::path::MAIN_SEPARATOR]) {
+            Some((folder, name)) => (self.path(if folder.is_empty() { "/" } else { folder }), name),
+            None => (self.path("."), path),
+        };
+        let near = folder.ok().and_then(|folder| near_name(&folder, name));
+        near.map_or(error, |near| {
+            let said = format!("there is no such file; did you mean {}?", visible(&near));
+            io::Error::new(io::ErrorKind::NotFound, said)
+        })
     }
 
     /// How messages name a file: with the folder where it was looked for, unless the design is not to know that.
@@ -413,6 +434,24 @@ impl Files {
     fn name(&self, path: &str, failure: &Failure) -> ImageError {
         ImageError::new(format!("cannot read the picture {}: {failure}", self.shown(path)))
     }
+}
+
+/// The most names of a folder that are compared.
+const MAX_COMPARED: usize = 4_096;
+
+/// The name in a folder that is nearest to one that is not there: one of few other letters, else one that differs by its extension alone.
+pub fn near_name(folder: &Path, name: &str) -> Option<String> {
+    let mut names: Vec<String> = fs::read_dir(folder)
+        .ok()?
+        .take(MAX_COMPARED)
+        .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+        // A link that leads nowhere has the very name.
+        .filter(|found| !found.starts_with('.') && found != name)
+        .collect();
+    names.sort();
+    let stem = |name: &str| Path::new(name).file_stem().map(std::ffi::OsStr::to_owned);
+    let near = relief_design::near(name, names.iter().map(String::as_str)).map(str::to_owned);
+    near.or_else(|| names.iter().find(|found| stem(found) == stem(name)).cloned())
 }
 
 /// The path without `.` and `..`, as far as it is written.

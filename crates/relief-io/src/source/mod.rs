@@ -25,6 +25,6 @@ mod zarr;
 pub use array::{ArrayPicture, ArraySamples};
 pub(crate) use bounded::check_regular;
 pub use bounded::read_bounded;
-pub use files::Files;
+pub use files::{Files, near_name};
 pub use limits::Limits;
 pub(crate) use tiff::{Directory as TiffDirectory, Stored as StoredTiff};

@@ -363,7 +363,13 @@ fn a_store_that_is_there_or_of_another_job_or_that_another_writes_is_refused() {
     let first = begin(&base).unwrap();
     let said = begin(&base).unwrap_err().to_string();
     assert!(said.contains("another process writes"), "{said}");
+    // Nothing is in it: it goes away.
     drop(first);
+    assert_eq!(names(folder.path()), [""; 0]);
+    let mut part = ZarrSink::new(path.clone(), base.clone()).in_parts();
+    let render = renderer.render_tiles(&mut part, Some((0, 2)), &mut |_| (), &Cancel::new());
+    render.unwrap();
+    drop(part);
     for other in [
         ZarrOptions {
             job: blake3::hash(b"another"),
@@ -375,7 +381,8 @@ fn a_store_that_is_there_or_of_another_job_or_that_another_writes_is_refused() {
     ] {
         let said = begin(&other).unwrap_err().to_string();
         assert!(
-            said.contains("another job") && said.contains("remove it"),
+            said.contains("another job")
+                && said.contains(&format!("`rm -r {}.partial` removes it", path.display())),
             "{said}"
         );
     }

@@ -8,7 +8,7 @@ use relief_scan::{GcodeProgram, Program, Tables};
 
 use crate::arguments::Check;
 use crate::batch::Batch;
-use crate::design::{self, Opened};
+use crate::design::{self, Opened, Warnings};
 use crate::failure::Failure;
 use crate::quantity::counted;
 
@@ -16,10 +16,10 @@ use super::told;
 
 pub(crate) fn run(check: &Check) -> Result<(), Failure> {
     let Some(batch) = Batch::of(&check.each, &check.file)? else {
-        return one(&design::open(&check.file, &check.reading, false)?);
+        return one(&design::open(&check.file, &check.reading, Warnings::Shown)?);
     };
     for row in batch.jobs() {
-        let opened = batch.open(row, &check.file, &check.reading, false)?;
+        let opened = batch.open(row, &check.file, &check.reading, Warnings::Shown)?;
         one(&opened).map_err(|failure| failure.of(batch.place(row)))?;
     }
     Ok(())

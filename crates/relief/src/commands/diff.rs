@@ -11,10 +11,10 @@ use relief_engine::{Cancel, Compared, DEFAULT_MEMORY, Options, Plan, Rect, Rende
 use serde::Serialize;
 
 use crate::arguments::Reading;
-use crate::design::{self, Opened};
+use crate::design::{self, Opened, Warnings};
 use crate::failure::Failure;
 use crate::interrupt;
-use crate::quantity::bytes;
+use crate::quantity::{bytes, effort_in_samples};
 
 /// The most rectangles that are told as text.
 const MOST_TOLD: usize = 20;
@@ -28,7 +28,7 @@ pub(crate) struct Diff {
     #[command(flatten)]
     reading: Reading,
     /// The most samples that are computed of each design
-    #[arg(long, value_name = "SAMPLES", default_value_t = 10_000_000_000, value_parser = clap::value_parser!(u64).range(0..=1 << 48))]
+    #[arg(long, value_name = "SAMPLES", default_value_t = 10_000_000_000, value_parser = effort_in_samples)]
     cost: u64,
     /// The most memory it may take, such as 64MiB or 2GB [default: 1GiB]
     #[arg(long, value_name = "SIZE", value_parser = bytes)]
@@ -65,8 +65,16 @@ struct Place {
 
 /// Whether the rasters of both differ.
 fn found(diff: &Diff) -> Result<bool, Failure> {
-    let first = design::open(&diff.first, &diff.reading.within(diff.memory), diff.json)?;
-    let second = design::open(&diff.second, &diff.reading.within(diff.memory), diff.json)?;
+    let first = design::open(
+        &diff.first,
+        &diff.reading.within(diff.memory),
+        Warnings::unless(diff.json),
+    )?;
+    let second = design::open(
+        &diff.second,
+        &diff.reading.within(diff.memory),
+        Warnings::unless(diff.json),
+    )?;
     let (one, other) = (first.design.canvas(), second.design.canvas());
     let mut out = io::stdout();
     if one.depth != other.depth {

@@ -6,11 +6,16 @@ use relief_engine::Cancel;
 use relief_io::DigestSink;
 
 use crate::arguments::Digest;
+use crate::design::Warnings;
 use crate::failure::Failure;
 use crate::{design, interrupt, job};
 
 pub(crate) fn run(digest: &Digest) -> Result<(), Failure> {
-    let opened = design::open(&digest.job.file, &digest.job.reading(), digest.watch.is_silent())?;
+    let opened = design::open(
+        &digest.job.file,
+        &digest.job.reading(),
+        Warnings::unless(digest.watch.is_silent()),
+    )?;
     let mut sink = DigestSink::new();
     let plan = job::plan_for(&opened, &digest.job, &sink)?;
     let cancel = Cancel::new();

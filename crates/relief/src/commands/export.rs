@@ -18,6 +18,7 @@ use crate::show::Meter;
 use crate::{interrupt, job};
 
 use super::layers;
+use super::room::{self, Ledger};
 
 /// A job whose output goes on where it was left.
 struct Export<'a> {
@@ -49,6 +50,12 @@ pub(super) struct FilePlan {
     pub(super) bytes: Option<u128>,
     /// Whether the file has just so many bytes; else so many before it is compressed, or at most.
     pub(super) exact: bool,
+    /// Whether what is in it is compressed.
+    pub(super) compressed: bool,
+    /// The fewest bytes that it can have, whatever its samples are.
+    pub(super) least: u128,
+    /// Whether it is written a second time, in order, before the first one goes away.
+    pub(super) twice: bool,
     /// Columns and rows of a tile, strip, chunk or shard, and their number.
     pub(super) tiles: Option<((u64, u64), u128)>,
     /// How many of them are different, at most.
@@ -70,8 +77,10 @@ pub(super) struct FilePlan {
 impl FilePlan {
     /// What holds of all files of tiles.
     pub(super) fn of_tiles(render: &Render, level: Option<Level>) -> Self {
+        let exact = matches!(render.export.compress, None | Some(Compress::None));
         Self {
-            exact: matches!(render.export.compress, None | Some(Compress::None)),
+            exact,
+            compressed: !exact,
             resumable: true,
             parallel: level.is_none(),
             ..Self::default()
@@ -79,13 +88,34 @@ impl FilePlan {
     }
 
     /// Of a TIFF, beside what holds of all files of tiles.
-    pub(super) fn of_tiff(sink: &TiledTiff, raster: &Raster, common: Self) -> Result<Self, Failure> {
+    pub(super) fn of_tiff(
+        render: &Render,
+        sink: &TiledTiff,
+        raster: &Raster,
+        common: Self,
+    ) -> Result<Self, Failure> {
+        let (bytes, tiles) = (sink.bytes(raster)?.into(), tiles_of(sink, raster)?);
         Ok(Self {
-            bytes: Some(sink.bytes(raster)?.into()),
-            tiles: Some(tiles_of(sink, raster)?),
+            bytes: Some(bytes),
+            least: compression(render).least(bytes, tiles.0.0),
+            tiles: Some(tiles),
             parts: common.exact,
             ..common
         })
+    }
+
+    /// Of a TIFF whose equal tiles are stored once, beside what holds of all files of tiles.
+    fn of_shared(sharing: &Sharing, common: Self) -> Self {
+        Self {
+            bytes: Some(sharing.bytes()),
+            exact: false,
+            // An offset of 8 bytes and a length of 4 for each, wherever it lies.
+            least: sharing.tiles() * 12,
+            tiles: Some((sharing.tile(), sharing.tiles())),
+            distinct: Some(sharing.distinct()),
+            reason: sharing.reason().map(str::to_owned),
+            ..common
+        }
     }
 
     /// Of a Zarr store, beside what holds of all files of tiles.
@@ -107,6 +137,14 @@ fn tiles_of(sink: &dyn TileSink, raster: &Raster) -> Result<((u64, u64), u128), 
     Ok((grid.tile(), grid.count()))
 }
 
+/// How the tiles of a TIFF are compressed.
+const fn compression(render: &Render) -> Compression {
+    match render.export.compress {
+        Some(Compress::Tiff(compression)) => compression,
+        _ => Compression::None,
+    }
+}
+
 /// How a TIFF is cut, for a job of this digest.
 fn tile_options(render: &Render, job: blake3::Hash) -> TileOptions {
     let asked = &render.export;
@@ -117,10 +155,7 @@ fn tile_options(render: &Render, job: blake3::Hash) -> TileOptions {
             None if asked.part.is_some() => FileCut::Tiles,
             None => FileCut::Strips,
         },
-        compression: match asked.compress {
-            Some(Compress::Tiff(compression)) => compression,
-            _ => Compression::None,
-        },
+        compression: compression(render),
         one_bit: asked.bits == Some(1),
         job,
         threads: job::threads(&render.job),
@@ -167,8 +202,8 @@ pub(crate) fn run(
     let guard = interrupt::watch(&export.cancel, Some(export.cleanup.clone()));
     let outcome = export.run(format, digest, overview);
     drop(guard);
-    if outcome.is_err() {
-        export.left();
+    if let Err(failure) = &outcome {
+        export.left(failure);
     }
     outcome
 }
@@ -195,45 +230,35 @@ pub(super) fn plan(
     (layers, level): (&Layers, Option<Level>),
 ) -> Result<(Plan, FilePlan), Failure> {
     let export = Export::new(render, opened, path, (layers, level))?;
-    let raster = &export.raster;
     // The digest decides no size.
     let written = export.written(format, blake3::Hash::from_bytes([0; 32]))?;
-    let common = FilePlan::of_tiles(render, level);
-    match written {
-        Written::Tiff(sink) => {
-            let file = FilePlan::of_tiff(&sink, raster, common)?;
-            Ok((export.planned(sink)?, file))
-        }
-        Written::Zarr(sink) => {
-            let file = FilePlan::of_zarr(&sink, raster, common)?;
-            Ok((export.planned(sink)?, file))
-        }
-        Written::Pyramid(sink) => {
-            let memory = sink.memory(job::threads(&render.job));
-            let plan = job::plan_tiles(opened, &render.job, memory, sink.tile())?;
-            let file = FilePlan {
-                bytes: Some(sink.bytes()),
-                exact: common.exact && format == Format::Tiff,
-                tiles: Some((sink.tile(), sink.tiles().into())),
-                levels: Some(sink.levels()),
-                ..common
-            };
-            Ok((plan, file))
-        }
+    let file = export.file(&written)?;
+    let threads = job::threads(&render.job);
+    let plan = match written {
+        Written::Tiff(sink) => export.planned(sink)?,
+        Written::Zarr(sink) => export.planned(sink)?,
+        Written::Pyramid(sink) => job::plan_tiles(opened, &render.job, sink.memory(threads), sink.tile())?,
         Written::Shared(sink, sharing) => {
-            let memory = sink.memory(job::threads(&render.job));
-            let plan = job::plan_tiles(opened, &render.job, memory, sharing.tile())?;
-            let file = FilePlan {
-                bytes: Some(sharing.bytes()),
-                exact: false,
-                tiles: Some((sharing.tile(), sharing.tiles())),
-                distinct: Some(sharing.distinct()),
-                reason: sharing.reason().map(str::to_owned),
-                ..common
-            };
-            Ok((plan, file))
+            job::plan_tiles(opened, &render.job, sink.memory(threads), sharing.tile())?
         }
+    };
+    Ok((plan, file))
+}
+
+/// What the file of an export would be; `None` where only a plan could tell.
+pub(super) fn file(
+    render: &Render,
+    opened: &Opened,
+    path: &Path,
+    format: Format,
+    (layers, level): (&Layers, Option<Level>),
+) -> Result<Option<FilePlan>, Failure> {
+    if render.export.share && format == Format::Tiff {
+        return Ok(None);
     }
+    let export = Export::new(render, opened, path, (layers, level))?;
+    let written = export.written(format, blake3::Hash::from_bytes([0; 32]))?;
+    export.file(&written).map(Some)
 }
 
 impl<'a> Export<'a> {
@@ -254,6 +279,35 @@ impl<'a> Export<'a> {
             cancel: Cancel::new(),
             cleanup: Cleanup::default(),
         })
+    }
+
+    /// What the file would be.
+    fn file(&self, written: &Written) -> Result<FilePlan, Failure> {
+        let (render, raster) = (self.render, &self.raster);
+        let common = FilePlan::of_tiles(render, self.level.map(|(level, _)| level));
+        match written {
+            Written::Tiff(sink) => FilePlan::of_tiff(render, sink, raster, common),
+            Written::Zarr(sink) => FilePlan::of_zarr(sink, raster, common),
+            Written::Pyramid(sink) => {
+                let is_tiff = sink.is_tiff();
+                let least = if is_tiff {
+                    compression(render).least(sink.bytes(), sink.tile().0)
+                } else {
+                    0
+                };
+                Ok(FilePlan {
+                    bytes: Some(sink.bytes()),
+                    exact: common.exact && is_tiff,
+                    least,
+                    // Where tiles lie is known when the last of them is compressed.
+                    twice: is_tiff && !common.exact,
+                    tiles: Some((sink.tile(), sink.tiles().into())),
+                    levels: Some(sink.levels()),
+                    ..common
+                })
+            }
+            Written::Shared(_, sharing) => Ok(FilePlan::of_shared(sharing, common)),
+        }
     }
 
     /// The sink that is asked for; it has opened nothing yet.
@@ -325,9 +379,9 @@ impl<'a> Export<'a> {
     }
 
     /// Says that what was written is not lost.
-    fn left(&self) {
+    fn left(&self, failure: &Failure) {
         let partial = relief_io::partial_path(self.path);
-        if !self.render.watch.quiet && partial.exists() {
+        if !self.render.watch.quiet && !failure.comes_again() && partial.exists() {
             // A job ends as it does when nobody listens any more.
             let _ = writeln!(
                 io::stderr(),
@@ -435,6 +489,8 @@ impl<'a> Export<'a> {
                 tile.1
             );
         }
+        let planned = FilePlan::of_shared(sharing, FilePlan::of_tiles(render, None));
+        room::check(render, Format::Tiff, None, &planned, &mut Ledger::default())?;
         let memory = file.memory(job::threads(&render.job));
         let plan = job::plan_tiles(self.opened, &render.job, memory, tile)?;
         let renderer: Renderer = job::renderer(self.opened, plan, None, &render.watch, &self.cancel)?;

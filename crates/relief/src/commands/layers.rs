@@ -8,7 +8,7 @@ use std::io::{self, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
 use relief_engine::{Cancel, Plan, Raster, TileSink};
-use relief_io::{Format, Level, TiledTiff, ZarrSink};
+use relief_io::{Format, Level, SinkError, TiledTiff, ZarrSink};
 use relief_scan::{Layered, Layers, Scan, Screened, Tables};
 
 use crate::arguments::{Export, Job, Render};
@@ -223,17 +223,15 @@ pub(crate) fn write(
     let outcome = task.passes(&staging).and_then(|()| staging.publish());
     drop(guard);
     if let Err(failure) = outcome {
-        if staging.is_worth_keeping() {
-            if !render.watch.quiet {
-                // A job ends as it does when nobody listens any more.
-                let _ = writeln!(
-                    io::stderr(),
-                    "relief: the passes that were written are in {}; the same command goes on with them",
-                    relief_design::visible(&staging.folder.display().to_string())
-                );
-            }
-        } else {
+        if failure.comes_again() || !staging.is_worth_keeping() {
             staging.remove();
+        } else if !render.watch.quiet {
+            // A job ends as it does when nobody listens any more.
+            let _ = writeln!(
+                io::stderr(),
+                "relief: the passes that were written are in {}; the same command goes on with them",
+                relief_design::visible(&staging.folder.display().to_string())
+            );
         }
         return Err(failure);
     }
@@ -272,38 +270,52 @@ pub(super) fn plan(
     let job = blake3::Hash::from_bytes([0; 32]);
     let task = Task::new(render, opened, (format, job), (layers, level), &cancel)?;
     let all: Vec<u32> = (0..layers.count()).collect();
-    let file = |pass: u32| names.get(pass as usize).cloned().unwrap_or_default();
+    let named = |pass: u32| names.get(pass as usize).cloned().unwrap_or_default();
     let mut at_once = AT_ONCE;
-    let (sinks, plan) = loop {
+    let plan = loop {
         let group = all.get(..at_once).unwrap_or(&all);
-        let sinks = task.sinks(&file, group)?;
-        match task.planned(&sinks) {
+        match task.planned(&task.sinks(&named, group)?) {
             Err(Failure::Engine(relief_engine::Error::Memory { .. })) if group.len() > 1 => {
                 at_once = group.len() / 2;
             }
-            planned => break (sinks, planned?),
+            planned => break planned?,
         }
     };
+    Ok((plan, file(render, opened, (names, format), (layers, level))?))
+}
+
+/// What each of the files of passes would be.
+pub(super) fn file(
+    render: &Render,
+    opened: &Opened,
+    (names, format): (&[PathBuf], Format),
+    (layers, level): (&Layers, Option<Level>),
+) -> Result<FilePlan, Failure> {
+    let raster = job::raster(&opened.design, &render.job)?;
+    let raster = level.map_or(raster, |level| level.raster(&raster));
+    // The digest decides no size.
+    let job = blake3::Hash::from_bytes([0; 32]);
+    let first = names.first().cloned().unwrap_or_default();
     let common = FilePlan::of_tiles(render, level);
-    let each = match sinks {
-        Sinks::Zarr(_) => {
-            let sink = export::zarr_sink(render, &file(0), job);
-            FilePlan::of_zarr(&sink, &task.raster, common)?
+    let output = Output::File(first.clone(), format);
+    let each = match (output.is_at_many_places(render), format) {
+        (true, Format::Zarr) => {
+            let sink = export::zarr_sink(render, &first, job);
+            FilePlan::of_zarr(&sink, &raster, common)?
         }
-        Sinks::Tiff(_) => {
-            let sink = export::tiff_sink(render, &file(0), job);
-            FilePlan::of_tiff(&sink, &task.raster, common)?
+        (true, _) => {
+            let sink = export::tiff_sink(render, &first, job);
+            FilePlan::of_tiff(render, &sink, &raster, common)?
         }
-        Sinks::InOrder(_) => Output::File(file(0), format).in_order(render, &task.raster),
+        (false, _) => output.in_order(render, &raster),
     };
-    let files = FilePlan {
+    Ok(FilePlan {
         // Those passes that are complete.
         resumable: true,
         parts: false,
         files: Some(layers.count()),
         ..each
-    };
-    Ok((plan, files))
+    })
 }
 
 /// What all passes are made of.
@@ -439,6 +451,28 @@ impl<'a> Task<'a> {
     }
 }
 
+/// The folder in which all passes appear.
+fn folder_of(names: &[PathBuf]) -> &Path {
+    names
+        .first()
+        .and_then(|name| name.parent())
+        .filter(|parent| !parent.as_os_str().is_empty())
+        .unwrap_or(Path::new("."))
+}
+
+/// Where the files of passes are until all of them are complete.
+pub(super) fn staging(render: &Render, names: &[PathBuf]) -> PathBuf {
+    let pattern = render.output.as_deref().unwrap_or(Path::new(""));
+    let pattern = if pattern.to_str().is_some_and(|text| text.ends_with('/')) || pattern.is_dir() {
+        Path::new("layers")
+    } else {
+        pattern
+    };
+    let mut name = pattern.file_name().unwrap_or_default().to_owned();
+    name.push(".partial");
+    folder_of(names).join(name)
+}
+
 /// The folder of files that do not have their names yet.
 struct Staging<'a> {
     folder: PathBuf,
@@ -458,24 +492,12 @@ impl<'a> Staging<'a> {
         format: Format,
         job: &blake3::Hash,
     ) -> Result<Self, Failure> {
-        let parent = names
-            .first()
-            .and_then(|name| name.parent())
-            .filter(|parent| !parent.as_os_str().is_empty())
-            .unwrap_or(Path::new("."));
+        let parent = folder_of(names);
         let failed = |action: &'static str, path: &Path| {
             let path = path.display().to_string();
             move |source| Failure::File { action, path, source }
         };
-        let pattern = render.output.as_deref().unwrap_or(Path::new(""));
-        let pattern = if pattern.to_str().is_some_and(|text| text.ends_with('/')) || pattern.is_dir() {
-            Path::new("layers")
-        } else {
-            pattern
-        };
-        let mut name = pattern.file_name().unwrap_or_default().to_owned();
-        name.push(".partial");
-        let folder = parent.join(name);
+        let folder = staging(render, names);
         let made = if parent.exists() {
             None
         } else {
@@ -505,10 +527,9 @@ impl<'a> Staging<'a> {
             .read_to_string(&mut found)
             .map_err(failed("cannot read", &path))?;
         if found != job.to_hex().as_str() {
-            return Err(Failure::Usage(format!(
-                "{} holds unfinished passes of another job, or with other options; remove it, or write to another name",
-                folder.display()
-            )));
+            return Err(Failure::Usage(
+                SinkError::OtherJob { partial: folder }.to_string(),
+            ));
         }
         let complete = folder.join(COMPLETE).exists();
         let staging = Self {

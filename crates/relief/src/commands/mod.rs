@@ -16,6 +16,7 @@ pub(crate) mod prepare;
 pub(crate) mod receive;
 pub(crate) mod reference;
 pub(crate) mod render;
+mod room;
 pub(crate) mod stats;
 pub(crate) mod stream;
 pub(crate) mod told;

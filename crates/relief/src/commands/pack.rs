@@ -9,6 +9,7 @@ use relief_engine::Cancel;
 use relief_io::pack;
 
 use crate::arguments::Reading;
+use crate::design::Warnings;
 use crate::failure::Failure;
 use crate::{design, interrupt};
 
@@ -24,7 +25,7 @@ pub(crate) struct Pack {
 }
 
 pub(crate) fn run(arguments: &Pack) -> Result<(), Failure> {
-    let opened = design::open(&arguments.file, &arguments.reading, false)?;
+    let opened = design::open(&arguments.file, &arguments.reading, Warnings::Counted)?;
     opened.spare_inputs("--output", &arguments.output)?;
     let mut job = pack::Job::new(
         opened.title.clone(),

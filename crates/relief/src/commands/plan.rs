@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::io::{self, BufWriter, Write};
 
 use relief_design::Rounding;
-use relief_engine::{Kept, Plan, PlannedChild, PlannedNode};
+use relief_engine::{Kept, Peak, Plan, PlannedChild, PlannedNode};
 use relief_raster::Length;
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
@@ -12,26 +12,30 @@ use serde_json::{Value, json};
 
 use relief_io::Format;
 
-use crate::arguments::{PlanArguments, Render};
+use crate::arguments::PlanArguments;
 use crate::batch::Batch;
-use crate::design::Opened;
+use crate::design::{Opened, Warnings};
 use crate::failure::Failure;
 use crate::quantity::{counted, show_bytes};
 use crate::{design, job};
 
-use super::export::FilePlan;
+use super::render::PlannedFile;
+use super::room::Space;
 use super::{gcode, render, stream};
 
 pub(crate) fn run(arguments: &PlanArguments) -> Result<(), Failure> {
     let job = &arguments.job;
     let Some(batch) = Batch::of(&arguments.each, &job.file)? else {
-        return one(arguments, &design::open(&job.file, &job.reading(), false)?);
+        return one(
+            arguments,
+            &design::open(&job.file, &job.reading(), Warnings::unless(arguments.json))?,
+        );
     };
     for row in batch.jobs() {
-        batch.open(row, &job.file, &job.reading(), true)?;
+        batch.open(row, &job.file, &job.reading(), Warnings::Silent)?;
     }
     for row in batch.jobs() {
-        let opened = batch.open(row, &job.file, &job.reading(), false)?;
+        let opened = batch.open(row, &job.file, &job.reading(), Warnings::unless(arguments.json))?;
         if !arguments.json {
             let values = format!("{}: {}", batch.place(row), batch.values(row));
             writeln!(io::stdout(), "{}", relief_design::visible(&values))?;
@@ -48,8 +52,8 @@ fn one(arguments: &PlanArguments, opened: &Opened) -> Result<(), Failure> {
     };
     let (plan, file) = match arguments.render() {
         Some(render) => {
-            let (plan, file, format) = render::plan(&render, opened)?;
-            (plan, Some((render, file, format)))
+            let (plan, file) = render::plan(&render, opened)?;
+            (plan, Some(file))
         }
         None if arguments.export.is_given() || arguments.level.is_given() => {
             return Err(Failure::Usage(
@@ -69,6 +73,7 @@ fn one(arguments: &PlanArguments, opened: &Opened) -> Result<(), Failure> {
             rounding,
             file,
             machine: &machine,
+            warnings: opened.warnings.as_ref().map_or(0, relief_design::Report::total),
         };
         serde_json::to_writer_pretty(&mut out, &plan).map_err(io::Error::from)?;
         writeln!(out)?;
@@ -78,9 +83,6 @@ fn one(arguments: &PlanArguments, opened: &Opened) -> Result<(), Failure> {
     }
     Ok(())
 }
-
-/// The file that would be written.
-type Planned = (Render, FilePlan, Format);
 
 /// What is known of a machine that makes the design.
 #[derive(Default)]
@@ -163,8 +165,8 @@ impl Machine {
     }
 }
 
-fn as_text(plan: &Plan, rounding: Option<Rounding>, file: Option<&Planned>, machine: &Machine) -> String {
-    let (raster, shape, peak) = (plan.raster(), plan.shape(), plan.peak());
+fn as_text(plan: &Plan, rounding: Option<Rounding>, file: Option<&PlannedFile>, machine: &Machine) -> String {
+    let (raster, shape) = (plan.raster(), plan.shape());
     let mut text = String::new();
     // Writing to a string does not fail.
     let _ = writeln!(
@@ -223,14 +225,9 @@ fn as_text(plan: &Plan, rounding: Option<Rounding>, file: Option<&Planned>, mach
             place.line
         );
     }
-    let _ = writeln!(text, "memory   {} at most", show_bytes(u128::from(peak.total())));
-    for (name, bytes) in parts(plan) {
-        if bytes > 0 {
-            let _ = writeln!(text, "         {:>10}  {name}", show_bytes(u128::from(bytes)));
-        }
-    }
-    if let Some((render, file, format)) = file {
-        output(render, file, *format, &mut text);
+    memory(plan, &mut text);
+    if let Some(file) = file {
+        output(file, &mut text);
     }
     text.push_str(&machine.text());
     let _ = writeln!(text, "nodes");
@@ -243,8 +240,14 @@ fn as_text(plan: &Plan, rounding: Option<Rounding>, file: Option<&Planned>, mach
 }
 
 /// What the file would be.
-fn output(render: &Render, file: &FilePlan, format: Format, text: &mut String) {
-    let name = match &render.output {
+fn output(planned: &PlannedFile, text: &mut String) {
+    let PlannedFile {
+        path,
+        format,
+        file,
+        space,
+    } = planned;
+    let name = match path {
         Some(path) => relief_design::visible(&path.display().to_string()).into_owned(),
         None => "nothing is written".to_owned(),
     };
@@ -255,9 +258,19 @@ fn output(render: &Render, file: &FilePlan, format: Format, text: &mut String) {
     };
     let size = file.bytes.map_or(String::new(), |bytes| {
         let more = if file.exact {
-            ""
+            String::new()
+        } else if file.compressed && file.least > 0 {
+            format!(
+                " at most, before it is compressed, and {} at least",
+                show_bytes(file.least)
+            )
         } else {
-            " at most, before it is compressed"
+            let why = match (file.compressed, *format) {
+                (true, _) => ", before it is compressed",
+                (false, Format::Zarr) => ", where no chunk is 0 alone",
+                (false, _) => "",
+            };
+            format!(" at most{why}")
         };
         format!(", {each}{}{more}", show_bytes(bytes))
     });
@@ -278,6 +291,9 @@ fn output(render: &Render, file: &FilePlan, format: Format, text: &mut String) {
             distinct.unwrap_or_default(),
             reason.unwrap_or_default()
         );
+    }
+    if let Some(space) = space {
+        let _ = writeln!(text, "         {}", space.text());
     }
     let words = [
         if file.parallel {
@@ -300,13 +316,21 @@ fn output(render: &Render, file: &FilePlan, format: Format, text: &mut String) {
 }
 
 /// The file as JSON.
-fn output_as_json((render, file, format): &Planned) -> Value {
+fn output_as_json(planned: &PlannedFile) -> Value {
+    let PlannedFile {
+        path,
+        format,
+        file,
+        space,
+    } = planned;
     json!({
-        "path": render.output.as_ref().map(|path| path.display().to_string()),
+        "path": path.as_ref().map(|path| path.display().to_string()),
         "format": format.name(),
         "files": file.files.unwrap_or(1),
         "bytes": file.bytes.map(|bytes| bytes.to_string()),
         "exact": file.exact,
+        "least_bytes": file.bytes.map(|_| file.least.to_string()),
+        "room": space.as_ref().map(Space::as_json),
         "tile": file.tiles.map(|((width, height), _)| json!({ "width": width, "height": height })),
         "tiles": file.tiles.map(|(_, tiles)| tiles.to_string()),
         "distinct_tiles": file.distinct.map(|distinct| distinct.to_string()),
@@ -377,28 +401,108 @@ fn tree(nodes: &[PlannedNode], index: usize, lead: &str, label: &str, shown: &mu
     }
 }
 
-fn parts(plan: &Plan) -> [(&'static str, u64); 10] {
+/// A part of the memory of a job: its name, and what it holds.
+type Part = (&'static str, u64);
+
+/// What a job holds from its start to its end, before the first band one after the other, and from then on. So its peak is the sum of the first and
+/// of the larger of the two others, of which the middle one counts as its largest part.
+fn phases(peak: &Peak) -> (Vec<Part>, Vec<Part>, Vec<Part>) {
+    let Peak {
+        bands,
+        cache,
+        scratch,
+        images,
+        decoding,
+        preparing,
+        design,
+        levels,
+        tables,
+        kept,
+        sink,
+        ..
+    } = *peak;
+    (
+        vec![
+            ("scratch", scratch),
+            ("images", images),
+            ("design", design),
+            ("tables", tables),
+            ("cells and patterns", kept),
+            ("sums of levels", levels),
+        ],
+        vec![("decoding", decoding), ("preparing", preparing)],
+        vec![("bands", bands), ("tile cache", cache), ("output", sink)],
+    )
+}
+
+fn sum(parts: &[Part]) -> u64 {
+    parts.iter().fold(0, |sum, (_, bytes)| sum.saturating_add(*bytes))
+}
+
+fn largest(parts: &[Part]) -> u64 {
+    parts.iter().map(|(_, bytes)| *bytes).max().unwrap_or(0)
+}
+
+/// The peak, and what stands at the same time in it.
+fn memory(plan: &Plan, text: &mut String) {
     let peak = plan.peak();
-    [
-        ("bands", peak.bands),
-        ("tile cache", peak.cache),
-        ("scratch", peak.scratch),
-        ("images", peak.images),
-        ("decoding", peak.decoding),
-        ("preparing", peak.preparing),
-        ("design", peak.design),
-        ("tables", peak.tables),
-        ("cells and patterns", peak.kept),
-        ("output", peak.sink),
-    ]
+    let (always, before, then) = phases(&peak);
+    let show = |bytes: u64| show_bytes(u128::from(bytes));
+    let before_peak = largest(&before);
+    let _ = writeln!(
+        text,
+        "memory   {} at most: {} all the time and {}",
+        show(peak.total()),
+        show(sum(&always)),
+        if before_peak == 0 {
+            format!("{} while bands are computed", show(sum(&then)))
+        } else {
+            format!(
+                "the larger of {} before the first band and {} while bands are computed",
+                show(before_peak),
+                show(sum(&then))
+            )
+        }
+    );
+    let more = if before.iter().filter(|(_, bytes)| *bytes > 0).count() > 1 {
+        ", one after the other"
+    } else {
+        ""
+    };
+    for (when, more, parts) in [
+        ("all the time", "", always),
+        ("before the first band", more, before),
+        ("while bands are computed", "", then),
+    ] {
+        for (name, bytes) in parts.into_iter().filter(|(_, bytes)| *bytes > 0) {
+            let _ = writeln!(text, "         {:>10}  {name}, {when}{more}", show(bytes));
+        }
+    }
+}
+
+/// The parts of the memory, and which of them stand at the same time.
+fn memory_as_json(peak: &Peak) -> (Value, Value) {
+    let key = |name: &str| name.replace(' ', "_");
+    let (always, before, then) = phases(peak);
+    let names = |parts: &[Part]| parts.iter().map(|(name, _)| key(name)).collect::<Vec<_>>();
+    let phases = json!({
+        "always": { "bytes": sum(&always), "sum_of": names(&always) },
+        "before_bands": { "bytes": largest(&before), "largest_of": names(&before) },
+        "bands": { "bytes": sum(&then), "sum_of": names(&then) },
+    });
+    let all = always.into_iter().chain(before).chain(then);
+    let parts: serde_json::Map<String, Value> = all.map(|(name, bytes)| (key(name), json!(bytes))).collect();
+    (Value::Object(parts), phases)
 }
 
 /// A plan as JSON. Its nodes, of which there may be many, are made one by one as they are written.
 struct AsJson<'a> {
     plan: &'a Plan,
     rounding: Option<Rounding>,
-    file: Option<&'a Planned>,
+    file: Option<&'a PlannedFile>,
     machine: &'a Machine,
+    /// How many things are doubtful in the design.
+    warnings: usize,
 }
 
 impl Serialize for AsJson<'_> {
@@ -423,6 +527,7 @@ impl Serialize for AsJson<'_> {
             })
         });
         map.serialize_entry("rounding", &rounding)?;
+        map.serialize_entry("warnings", &self.warnings)?;
         if let Some(file) = self.file {
             map.serialize_entry("output", &output_as_json(file))?;
         }
@@ -464,10 +569,7 @@ struct Bands {
 /// Everything but the bands and the nodes.
 fn summary(plan: &Plan) -> serde_json::Map<String, Value> {
     let (raster, shape, region) = (plan.raster(), plan.shape(), plan.region());
-    let memory: serde_json::Map<String, Value> = parts(plan)
-        .into_iter()
-        .map(|(name, bytes)| (name.replace(' ', "_"), json!(bytes)))
-        .collect();
+    let (memory, phases) = memory_as_json(&plan.peak());
     let summary = json!({
         "raster": {
             "width": raster.width,
@@ -490,6 +592,7 @@ fn summary(plan: &Plan) -> serde_json::Map<String, Value> {
         "preparation_samples": plan.preparation().to_string(),
         "peak_bytes": plan.peak().total(),
         "memory": memory,
+        "phases": phases,
     });
     match summary {
         Value::Object(map) => map,

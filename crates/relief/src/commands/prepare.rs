@@ -11,7 +11,7 @@ use relief_machine::PreparedTable;
 use serde::{Deserialize, Serialize};
 
 use crate::arguments::{Job, Watch};
-use crate::design::{self, Opened};
+use crate::design::{self, Opened, Warnings};
 use crate::failure::Failure;
 use crate::{interrupt, job};
 
@@ -46,7 +46,7 @@ pub(crate) fn run(arguments: &Prepare) -> Result<(), Failure> {
     let opened = design::open(
         &arguments.job.file,
         &arguments.job.reading(),
-        arguments.watch.is_silent(),
+        Warnings::unless(arguments.watch.is_silent()),
     )?;
     opened.spare_inputs("--output", &arguments.output)?;
     let name = job::name(&opened)?;
@@ -99,7 +99,7 @@ pub(crate) fn read(path: &Path, opened: &Opened) -> Result<Prepared, Failure> {
     };
     let wrong = |what: String| failed(io::Error::new(io::ErrorKind::InvalidData, what));
     let mut text = Vec::new();
-    let file = File::open(path).map_err(failed)?;
+    let file = File::open(path).map_err(|error| failed(design::missing(path, error)))?;
     file.take(MAX_FILE + 1).read_to_end(&mut text).map_err(failed)?;
     if text.len() as u64 > MAX_FILE {
         return Err(wrong(format!(

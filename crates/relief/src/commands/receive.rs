@@ -9,7 +9,7 @@ use relief_machine::{Acceptor, Address, Machine, Pace, Receiver, ReceiverOptions
 
 use super::stream::seconds;
 use crate::failure::Failure;
-use crate::quantity::{bytes, counted};
+use crate::quantity::{buffer, bytes, counted};
 
 #[derive(Debug, Args)]
 pub(crate) struct Receive {
@@ -27,13 +27,13 @@ pub(crate) struct Receive {
     #[arg(long, value_name = "LINES")]
     line_rate: Option<f64>,
     /// The buffer of the machine
-    #[arg(long, value_name = "SIZE", value_parser = bytes, default_value = "16MiB")]
+    #[arg(long, value_name = "SIZE", value_parser = buffer, default_value = "16MiB")]
     buffer: u64,
     /// Begin when so much is buffered, or when no further line fits the buffer
     #[arg(long, value_name = "SIZE", value_parser = bytes, default_value = "0")]
     prefill: u64,
     /// The largest frame of lines
-    #[arg(long, value_name = "SIZE", value_parser = bytes, default_value = "1MiB")]
+    #[arg(long, value_name = "SIZE", value_parser = buffer, default_value = "1MiB")]
     largest: u64,
     /// Add up to so many seconds to each line
     #[arg(long, value_name = "SECONDS", value_parser = seconds, default_value_t = 0.0)]

@@ -4,27 +4,31 @@ use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 use relief_engine::{Cancel, Plan, Progress, Raster, Sink, Workers};
-use relief_io::{Cleanup, DigestSink, DziSink, FileSink, Format, Level, NullSink, OverviewSink, Target, Tee};
+use relief_io::{
+    Cleanup, Compression, DigestSink, DziSink, FileSink, Format, Level, NullSink, OverviewSink, Target, Tee,
+};
 use relief_raster::Length;
 use relief_scan::{Layers, Screened};
 
 use crate::arguments::{Deny, Job, Render};
 use crate::batch::Batch;
-use crate::design::Opened;
+use crate::design::{Opened, Warnings};
 use crate::failure::Failure;
 use crate::show::pace;
 use crate::{design, interrupt, job};
 
 use super::export::{self, FilePlan};
+use super::room::{self, Ledger, Space};
 use super::{gcode, layers};
 
 pub(crate) fn run(render: &Render) -> Result<(), Failure> {
     let (file, reading) = (&render.job.file, &render.job.reading());
-    let silent = render.watch.is_silent();
+    let tell = Warnings::unless(render.watch.is_silent());
     let Some(batch) = Batch::of(&render.each, file)? else {
         let output = Output::of(render)?;
-        let opened = design::open(file, reading, silent)?;
+        let opened = design::open(file, reading, tell)?;
         refuse(render, &output, &opened, true)?;
+        room(render, &output, &opened, &mut Ledger::default())?;
         return one(render, &output, opened);
     };
     let template = render.output.as_deref().map(|path| {
@@ -49,14 +53,17 @@ pub(crate) fn run(render: &Render) -> Result<(), Failure> {
         let output = Output::of(&render)?;
         Ok::<_, Failure>((render, output))
     };
+    let mut ledger = Ledger::default();
     for row in batch.jobs() {
         let (render, output) = job(row)?;
-        let opened = batch.open(row, file, reading, silent)?;
-        refuse(&render, &output, &opened, row == 0).map_err(|failure| failure.of(batch.place(row)))?;
+        let opened = batch.open(row, file, reading, tell)?;
+        refuse(&render, &output, &opened, row == 0)
+            .and_then(|()| room(&render, &output, &opened, &mut ledger))
+            .map_err(|failure| failure.of(batch.place(row)))?;
     }
     for row in batch.jobs() {
         let (render, output) = job(row)?;
-        let opened = batch.open(row, file, reading, true)?;
+        let opened = batch.open(row, file, reading, Warnings::Silent)?;
         one(&render, &output, opened).map_err(|failure| failure.of(batch.place(row)))?;
     }
     Ok(())
@@ -132,6 +139,37 @@ fn refuse(render: &Render, output: &Output, opened: &Opened, told: bool) -> Resu
         let _ = writeln!(io::stderr(), "relief: {ignored}");
     }
     Ok(())
+}
+
+/// Refuses a job whose files do not fit where they go, after those that are written before it.
+fn room(render: &Render, output: &Output, opened: &Opened, ledger: &mut Ledger) -> Result<(), Failure> {
+    let Output::File(path, format) = output else {
+        return Ok(());
+    };
+    if *format == Format::Gcode {
+        // How long the text is depends on the samples.
+        return Ok(());
+    }
+    let render = &with_heights(render, output, opened);
+    let layers = &layers::asked(&render.export, opened)?;
+    let raster = job::raster(&opened.design, &render.job)?;
+    let level = render.level.of(&raster)?;
+    let names = output.files(render, layers)?;
+    let file = match &names {
+        Some(names) => Some(layers::file(render, opened, (names, *format), (layers, level))?),
+        None if output.is_at_many_places(render) => {
+            export::file(render, opened, path, *format, (layers, level))?
+        }
+        None => {
+            // A killed job may have left a part of it, which goes away when it is opened.
+            relief_atomic::remove_leftovers(path);
+            let raster = level.map_or(raster, |level| level.raster(&raster));
+            Some(output.in_order(render, &raster))
+        }
+    };
+    file.map_or(Ok(()), |file| {
+        room::check(render, *format, names.as_deref(), &file, ledger)
+    })
 }
 
 /// The arguments, in which a solid has the height that the design says, unless they say another.
@@ -291,25 +329,31 @@ impl Sink for Told {
 }
 
 /// How a raster would be computed into an output, and what its file would be.
-pub(super) fn plan(render: &Render, opened: &Opened) -> Result<(Plan, FilePlan, Format), Failure> {
+pub(super) fn plan(render: &Render, opened: &Opened) -> Result<(Plan, PlannedFile), Failure> {
     let output = Output::of(render)?;
     refuse(render, &output, opened, false)?;
     let render = &with_heights(render, &output, opened);
     let format = output.format();
+    let planned = |names: Option<&[PathBuf]>, file: FilePlan| PlannedFile {
+        path: render.output.clone(),
+        format,
+        space: Space::of(render, format, names, &file).filter(|_| matches!(output, Output::File(..))),
+        file,
+    };
     if format == Format::Gcode {
         // How long the text is depends on the samples: it is told with the time of the machine.
-        return Ok((gcode::plan(render, opened)?, FilePlan::default(), format));
+        return Ok((gcode::plan(render, opened)?, planned(None, FilePlan::default())));
     }
     let raster = job::raster(&opened.design, &render.job)?;
     let level = render.level.of(&raster)?;
     let layers = &layers::asked(&render.export, opened)?;
     if let Some(names) = output.files(render, layers)? {
         let (plan, file) = layers::plan(render, opened, (&names, format), (layers, level))?;
-        return Ok((plan, file, format));
+        return Ok((plan, planned(Some(&names), file)));
     }
     if let (Output::File(path, format), true) = (&output, output.is_at_many_places(render)) {
         let (plan, file) = export::plan(render, opened, path, *format, (layers, level))?;
-        return Ok((plan, file, *format));
+        return Ok((plan, planned(None, file)));
     }
     let raster = level.map_or(raster, |level| level.raster(&raster));
     let file = output.in_order(render, &raster);
@@ -326,7 +370,18 @@ pub(super) fn plan(render: &Render, opened: &Opened) -> Result<(Plan, FilePlan, 
         Ok(screened) => job.planned(&screened)?,
         Err(sink) => job.planned(&sink)?,
     };
-    Ok((plan, file, format))
+    Ok((plan, planned(None, file)))
+}
+
+/// The file that a job would write.
+#[derive(Debug)]
+pub(super) struct PlannedFile {
+    /// Where, if anywhere.
+    pub(super) path: Option<PathBuf>,
+    pub(super) format: Format,
+    pub(super) file: FilePlan,
+    /// What there is room for, where that is known.
+    pub(super) space: Option<Space>,
 }
 
 /// A job into a sink that takes rows in order.
@@ -413,6 +468,29 @@ fn announce(
     Ok(())
 }
 
+/// Whether a path is that of a folder, which need not be there yet.
+fn is_folder(path: &Path) -> bool {
+    let ends = path.as_os_str().as_encoded_bytes().last();
+    path.is_dir() || ends.is_some_and(|&byte| std::path::is_separator(char::from(byte)))
+}
+
+/// Refuses a folder in the place of a file.
+fn folder(render: &Render, path: &Path) -> Failure {
+    let stem = render
+        .job
+        .file
+        .file_stem()
+        .filter(|_| render.job.file != Path::new("-"));
+    let mut file = path.join(stem.unwrap_or("raster".as_ref())).into_os_string();
+    file.push(".tif");
+    let file = PathBuf::from(file);
+    Failure::Usage(format!(
+        "--output {}: it is a folder; name a file in it, such as {}",
+        path.display(),
+        file.display()
+    ))
+}
+
 /// Where the raster goes.
 pub(super) enum Output {
     /// It is computed and thrown away.
@@ -442,10 +520,16 @@ impl Output {
             Some(format) => format,
             None if path == Path::new("-") => Format::Raw,
             None => Format::from_extension(path).ok_or_else(|| {
-                Failure::Usage(format!(
-                    "{}: no format has this extension; name the file .raw, .pgm, .png, .tiff, .bmp, .stl, .dzi, .zarr or .gcode, or give --format",
-                    path.display()
-                ))
+                let problem = match (is_folder(path), render.export.has_passes()) {
+                    (true, false) => return folder(render, path),
+                    (true, true) => {
+                        "it is a folder, which takes the files of all passes; say of which format by --format, such as --format tiff"
+                    }
+                    (false, _) => {
+                        "no format has this extension; name the file .raw, .pgm, .png, .tiff, .bmp, .stl, .dzi, .zarr or .gcode, or give --format"
+                    }
+                };
+                Failure::Usage(format!("--output {}: {problem}", path.display()))
             })?,
         };
         if !stdout {
@@ -516,11 +600,24 @@ impl Output {
 
     /// What a file of this raster would be whose rows come in order.
     pub(super) fn in_order(&self, render: &Render, raster: &Raster) -> FilePlan {
-        let bytes = self.file(render).and_then(|file| file.bytes(raster));
+        let known = self.file(render).and_then(|file| file.bytes(raster));
+        let row = match render.export.bits {
+            Some(_) => raster.width.div_ceil(8),
+            None => raster.width.saturating_mul(raster.depth.bytes()),
+        };
+        let rows = u128::from(row) * u128::from(raster.height);
+        let (bytes, least) = match (known, self.format()) {
+            (Some(bytes), _) => (bytes, bytes),
+            (None, Format::Png) => (rows, Compression::Deflate.least(rows, raster.width)),
+            // All levels have a third of the pixels of the raster, and a tile some of its neighbours.
+            (None, Format::Dzi) => (rows + rows / 2, Compression::Deflate.least(rows, raster.width)),
+            (None, _) => (rows, 0),
+        };
         FilePlan {
-            exact: bytes.is_some(),
-            // What is compressed, and folders of tiles.
-            bytes: bytes.or(Some(raster.bytes())),
+            exact: known.is_some(),
+            compressed: known.is_none(),
+            bytes: Some(bytes),
+            least,
             parallel: self.format() == Format::Dzi,
             ..FilePlan::default()
         }

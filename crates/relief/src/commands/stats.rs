@@ -11,8 +11,9 @@ use relief_raster::{Depth, Rect};
 use serde::Serialize;
 
 use crate::arguments::{Job, Watch};
-use crate::design;
+use crate::design::{self, Warnings};
 use crate::failure::Failure;
+use crate::quantity::{cost_in_samples, effort_in_samples};
 use crate::{interrupt, job};
 
 /// The bars of a histogram as text.
@@ -26,10 +27,10 @@ pub(crate) struct Stats {
     #[arg(long)]
     exact: bool,
     /// The most samples that --exact computes; more are refused before the start
-    #[arg(long, value_name = "SAMPLES", default_value_t = 100_000_000_000, value_parser = clap::value_parser!(u64).range(1..=1 << 48))]
+    #[arg(long, value_name = "SAMPLES", default_value_t = 100_000_000_000, value_parser = cost_in_samples)]
     cost: u64,
     /// The most samples that are computed without --exact
-    #[arg(long, value_name = "SAMPLES", default_value_t = 1 << 28, value_parser = clap::value_parser!(u64).range(0..=1 << 48))]
+    #[arg(long, value_name = "SAMPLES", default_value_t = 1 << 28, value_parser = effort_in_samples)]
     effort: u64,
     /// Take the sum, the least and the greatest sample from the overview that rendering the whole raster left behind [default: one that lies beside
     /// the design or in the working folder, if there is one]
@@ -57,7 +58,7 @@ pub(crate) fn run(stats: &Stats) -> Result<(), Failure> {
     let opened = design::open(
         &stats.job.file,
         &stats.job.reading(),
-        stats.watch.is_silent() || stats.json,
+        Warnings::unless(stats.watch.is_silent() || stats.json),
     )?;
     let raster = job::raster(&opened.design, &stats.job)?;
     let written = match &stats.overview {

@@ -11,7 +11,7 @@ use relief_raster::{Depth, Rect};
 use relief_scan::{Layers, Passes};
 
 use crate::arguments::{Export, Job, LevelArguments, Watch};
-use crate::design::{self, Opened};
+use crate::design::{self, Opened, Warnings};
 use crate::failure::Failure;
 use crate::quantity::counted;
 use crate::{interrupt, job};
@@ -130,7 +130,7 @@ fn executed(arguments: &Verify) -> Result<(), Failure> {
 
 /// Whether an export is complete, and that of a design.
 fn exported(arguments: &Verify, path: &Path) -> Result<(), Failure> {
-    let opened = design::open(&arguments.job.file, &arguments.job.reading(), false)?;
+    let opened = design::open(&arguments.job.file, &arguments.job.reading(), Warnings::Counted)?;
     let found = Inspection::open(path)?;
     let name = found.path().display().to_string();
     let asked = Export {

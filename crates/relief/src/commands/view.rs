@@ -12,8 +12,9 @@ use relief_machine::Manifest;
 use relief_view::{DesignSource, OpenError, Opened, Server, ServerOptions};
 
 use crate::arguments::Reading;
+use crate::design::Warnings;
 use crate::failure::{Failure, chain};
-use crate::quantity::bytes;
+use crate::quantity::{bytes, cost_in_samples, slip};
 use crate::{design, job};
 
 #[derive(Debug, Args)]
@@ -39,7 +40,7 @@ pub(crate) struct View {
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
     /// The most pixels computed for one exact answer to Zarr, Deep Zoom and /raw; what takes more is refused [default: 2^30]
-    #[arg(long, value_name = "PIXELS")]
+    #[arg(long, value_name = "PIXELS", value_parser = cost_in_samples)]
     cost: Option<u64>,
     /// Take levels from the overview that rendering the whole raster left behind, where it is of the same design [default: one that lies beside
     /// the design or in the working folder, if there is one]
@@ -91,7 +92,13 @@ pub(crate) fn run(view: &View) -> Result<(), Failure> {
         });
         options = options.job(path, program, origin);
     }
-    let server = Server::bind(sources.collect(), options)?;
+    let server = Server::bind(sources.collect(), options).map_err(|error| {
+        let failure = Failure::View(error);
+        match view.memory.and_then(slip) {
+            Some(slip) => Failure::Usage(format!("{}; --memory is {slip}", chain(&failure))),
+            None => failure,
+        }
+    })?;
     let url = server.url();
     let mut out = io::stdout();
     writeln!(out, "{url}")?;
@@ -164,7 +171,7 @@ impl DesignSource for Source {
 
     fn open(&self) -> Result<Opened, OpenError> {
         let unreadable = |failure: Failure| OpenError::Unreadable(chain(&failure));
-        let opened = match design::open(&self.path, &self.reading, true) {
+        let opened = match design::open(&self.path, &self.reading, Warnings::Silent) {
             Ok(opened) => opened,
             Err(Failure::Design(report)) => {
                 let (_, text) = design::read(&self.path).map_err(unreadable)?;

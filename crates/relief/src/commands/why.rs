@@ -10,7 +10,7 @@ use relief_engine::{Cancel, ExplainedNode, Explanation, Options, explain};
 use serde_json::{Value, json};
 
 use crate::arguments::Reading;
-use crate::design::{self, Opened};
+use crate::design::{self, Opened, Warnings};
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::quantity::bytes;
@@ -39,10 +39,26 @@ pub(crate) struct Why {
 }
 
 pub(crate) fn run(why: &Why) -> Result<(), Failure> {
-    let opened = design::open(&why.file, &why.reading.within(why.memory), why.json)?;
+    let opened = design::open(
+        &why.file,
+        &why.reading.within(why.memory),
+        Warnings::unless(why.json),
+    )?;
     let canvas = opened.design.canvas();
     let pixel = relief_design::rectangle([&why.x, &why.y, "1", "1"], canvas.pixel)
         .map_err(|problem| Failure::Usage(format!("the place {} {}: {problem}", why.x, why.y)))?;
+    let inside = |place: i64, side: u64| u64::try_from(place).is_ok_and(|place| place < side);
+    if !inside(pixel.x(), canvas.width) || !inside(pixel.y(), canvas.height) {
+        return Err(Failure::Usage(format!(
+            "there is no pixel {}, {} on the canvas of {}×{} pixels: columns are 0 to {}, rows 0 to {}",
+            pixel.x(),
+            pixel.y(),
+            canvas.width,
+            canvas.height,
+            canvas.width.saturating_sub(1),
+            canvas.height.saturating_sub(1)
+        )));
+    }
     let options = Options::default()
         .with(|with| with.memory = why.memory)
         .with(|with| with.threads = why.threads);
@@ -169,6 +185,7 @@ fn as_json(opened: &Opened, story: &Explanation) -> Value {
         "greatest": opened.design.canvas().depth.max(),
         "decides": story.decides,
         "cut": story.cut,
+        "warnings": opened.warnings.as_ref().map_or(0, relief_design::Report::total),
         "nodes": nodes,
     })
 }

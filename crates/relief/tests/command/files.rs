@@ -176,10 +176,17 @@ fn what_a_killed_job_left_goes_away_with_the_next_one() {
     let out = folder.path().join("out.raw");
     let name = out.to_str().unwrap();
     for _ in 0..3 {
-        let mut child = relief(&["render", "sheet/design.kdl", "--json-progress", "-o", name])
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
+        let mut child = relief(&[
+            "render",
+            "sheet/design.kdl",
+            "--json-progress",
+            "--force",
+            "-o",
+            name,
+        ])
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
         let mut line = String::new();
         BufReader::new(child.stderr.as_mut().unwrap())
             .read_line(&mut line)

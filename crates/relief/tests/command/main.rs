@@ -25,8 +25,12 @@ mod process;
 mod progress;
 mod readers;
 mod reference;
+#[cfg(target_os = "linux")]
+mod room;
 #[cfg(unix)]
 mod signals;
+#[cfg(unix)]
+mod slips;
 #[cfg(target_os = "linux")]
 mod terminal;
 #[cfg(all(unix, feature = "view"))]

@@ -11,7 +11,7 @@ use crate::process::{names, relief};
 
 /// The sheet, which takes hours, on its way to a file: after its first progress.
 fn started(out: &Path) -> Child {
-    let mut child = relief(&["render", "sheet/design.kdl", "--json-progress", "-o"])
+    let mut child = relief(&["render", "sheet/design.kdl", "--json-progress", "--force", "-o"])
         .arg(out)
         .stderr(Stdio::piped())
         .spawn()

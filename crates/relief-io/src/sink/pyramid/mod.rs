@@ -91,6 +91,12 @@ impl Pyramid {
         })
     }
 
+    /// Whether it is a TIFF; else a Zarr store.
+    #[must_use]
+    pub const fn is_tiff(&self) -> bool {
+        matches!(self.place, Place::Tiff(_))
+    }
+
     /// The number of levels above the raster.
     #[must_use]
     pub const fn levels(&self) -> u32 {
@@ -178,8 +184,10 @@ impl Pyramid {
         let done = run.units(progress).and_then(|()| run.above());
         // What is there is noted for who goes on, however this ended.
         let noted = output.flush().map_err(sink);
-        done?;
-        noted?;
+        if let Err(error) = done.and(noted) {
+            output.leave();
+            return Err(error);
+        }
         output.complete().map_err(sink)
     }
 }

@@ -13,7 +13,7 @@ use relief_engine::sink::Samples;
 
 use super::shape::Shape;
 use crate::sink::SinkError;
-use crate::sink::compression::Compression;
+use crate::sink::compression::{Compression, Compressor};
 use crate::sink::journal::Completion;
 use crate::sink::positioned::write_all_at;
 use crate::sink::tiles::{AT_ONCE, Head, Layout, Store, Stored, list_into, pack, partial_path};
@@ -30,6 +30,7 @@ const COPIED: usize = 1 << 20;
 pub(super) struct Memory {
     packed: Vec<u8>,
     stored: Vec<u8>,
+    compressor: Compressor,
     chunk: crate::sink::zarr::Memory,
 }
 
@@ -158,7 +159,13 @@ impl Output {
                     memory.stored.clear();
                     layout
                         .compression
-                        .encode(&mut memory.packed, layout.tile.0, layout.bits, &mut memory.stored)
+                        .encode(
+                            &mut memory.packed,
+                            layout.tile.0,
+                            layout.bits,
+                            &mut memory.stored,
+                            &mut memory.compressor,
+                        )
                         .map_err(|error| store.failed(error))?;
                     let offset = end.fetch_add(memory.stored.len() as u64, Ordering::Relaxed);
                     (&memory.stored, offset)
@@ -182,6 +189,19 @@ impl Output {
         match self {
             Self::Tiff { store, .. } => store.flush(),
             Self::Zarr { folder, .. } => folder.flush(),
+        }
+    }
+
+    /// Leaves an export to who goes on with it. Where nothing is in it, all of it goes away.
+    pub(super) fn leave(self) {
+        if let Self::Tiff {
+            path, store, sums, ..
+        } = self
+        {
+            drop(store);
+            if !partial_path(&path).exists() {
+                let _ = std::fs::remove_file(sums);
+            }
         }
     }
 

@@ -20,7 +20,7 @@ use relief_engine::{Grid, Tile, TileSink};
 use relief_raster::Depth;
 
 use super::SinkError;
-use super::compression::Compression;
+use super::compression::{Compression, Compressor};
 use super::journal::{Completion, Looked};
 pub(super) use layout::{Head, Layout, default_tile};
 pub(super) use pack::pack;
@@ -131,8 +131,15 @@ pub struct TiledTiff {
     /// Whether other processes have completed it: there is nothing to do.
     is_there: bool,
     completion: Option<Completion>,
-    /// Memory for packed tiles.
-    packed: Mutex<Vec<Vec<u8>>>,
+    /// What threads pack and compress tiles in, where none does at the moment.
+    spare: Mutex<Vec<Spare>>,
+}
+
+/// Memory of a thread: a packed tile, and what compresses it.
+#[derive(Debug, Default)]
+struct Spare {
+    packed: Vec<u8>,
+    compressor: Compressor,
 }
 
 /// A file that is being written.
@@ -159,7 +166,7 @@ impl TiledTiff {
             open: None,
             is_there: false,
             completion: None,
-            packed: Mutex::default(),
+            spare: Mutex::default(),
         }
     }
 
@@ -229,17 +236,19 @@ impl TiledTiff {
         let number = tile.number as u64;
         let place = (tile.rect.x().unsigned_abs(), tile.rect.y().unsigned_abs());
         let columns = tile.rect.width() as usize;
-        let mut packed = self.packed().pop().unwrap_or_default();
+        let mut spare = self.spare().pop().unwrap_or_default();
+        let Spare { packed, compressor } = &mut spare;
         if let Some(sequence) = &open.sequence {
-            pack(&open.layout, tile.samples, columns, place, &mut packed)?;
+            pack(&open.layout, tile.samples, columns, place, packed)
+                .map_err(|error| open.store.of_tile(error))?;
             let mut bytes = sequence.memory();
             let Layout {
                 compression, bits, ..
             } = open.layout;
             compression
-                .encode(&mut packed, open.layout.tile.0, bits, &mut bytes)
+                .encode(packed, open.layout.tile.0, bits, &mut bytes, compressor)
                 .map_err(|error| open.store.failed(error))?;
-            self.packed().push(packed);
+            self.spare().push(spare);
             let item = Item { tile: number, bytes };
             return sequence.put(&open.store, number, item, &|_, _| ());
         }
@@ -250,17 +259,18 @@ impl TiledTiff {
         let bytes = if whole && as_they_lie && open.layout.bits > 1 {
             native
         } else {
-            pack(&open.layout, tile.samples, columns, place, &mut packed)?;
-            &packed
+            pack(&open.layout, tile.samples, columns, place, packed)
+                .map_err(|error| open.store.of_tile(error))?;
+            &*packed
         };
         open.store.write(bytes, offset)?;
         let length = bytes.len() as u32; // at most 2^31 − 1, by the layout
-        self.packed().push(packed);
+        self.spare().push(spare);
         open.store.note(number, Stored { offset, length })
     }
 
-    fn packed(&self) -> std::sync::MutexGuard<'_, Vec<Vec<u8>>> {
-        self.packed.lock().unwrap_or_else(PoisonError::into_inner)
+    fn spare(&self) -> std::sync::MutexGuard<'_, Vec<Spare>> {
+        self.spare.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -20,7 +20,7 @@ use relief_raster::{Depth, Period, Rect, Sample};
 use super::layout::{self, LENGTH, Layout, MAX_DEFAULT_SIDE, OFFSET, STEP};
 use super::sequence::{COMPARED, COMPARED_BYTES, Item, Sequence};
 use super::store::{AT_ONCE, Store, Stored};
-use super::{EARLY, TileOptions, memory, pack};
+use super::{Compressor, EARLY, TileOptions, memory, pack};
 use crate::sink::SinkError;
 use crate::sink::journal::Completion;
 
@@ -565,6 +565,7 @@ impl SharedTiff {
             eight,
             sixteen,
             packed,
+            compressor,
         } = memory;
         let samples = match self.layout.raster.depth {
             Depth::Eight => {
@@ -590,11 +591,11 @@ impl SharedTiff {
                 Samples::Sixteen(&sixteen.0)
             }
         };
-        pack(&self.layout, samples, columns, corner, packed).map_err(sink)?;
+        pack(&self.layout, samples, columns, corner, packed).map_err(|error| sink(store.of_tile(error)))?;
         let mut bytes = sequence.memory();
         self.layout
             .compression
-            .encode(packed, width, self.layout.bits, &mut bytes)
+            .encode(packed, width, self.layout.bits, &mut bytes, compressor)
             .map_err(|error| sink(store.failed(error)))?;
         let item = Item {
             tile: needed.tile,
@@ -650,6 +651,7 @@ struct Memory {
     eight: (Vec<u8>, Vec<u8>),
     sixteen: (Vec<u16>, Vec<u16>),
     packed: Vec<u8>,
+    compressor: Compressor,
 }
 
 /// A part of a tile, and where it is in the tile.

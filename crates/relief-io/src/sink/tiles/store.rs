@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use super::layout::{Head, LENGTH, Layout, Lists};
 use crate::sink::SinkError;
-use crate::sink::journal::{Completion, Journal, Notes, last_writer, runs};
+use crate::sink::journal::{Completion, Journal, Notes, SEARCHED, is_useless, last_writer, runs};
 use crate::sink::positioned::{lock, read_at, write_all_at};
 
 /// Entries of a list that are read or written at once.
@@ -175,6 +175,11 @@ impl Store {
         read_at(&self.file, bytes, offset).map_err(|error| self.failed(error))
     }
 
+    /// An error of a tile, which may make what is written useless.
+    pub(in crate::sink) fn of_tile(&self, error: SinkError) -> SinkError {
+        self.journal.of_tile(error)
+    }
+
     /// Has a tile noted that was written.
     pub(in crate::sink) fn note(&self, tile: u64, stored: Stored) -> Result<(), SinkError> {
         match self.journal.note(tile, stored, stored.length.into()) {
@@ -285,5 +290,23 @@ impl Store {
         relief_atomic::rename(&self.file, &self.partial, &self.destination)
             .map_err(|error| super::super::target::refused(self.path.clone(), error))?;
         Ok(Completion::Complete)
+    }
+}
+
+impl Drop for Store {
+    /// Removes the file where nobody can go on with it.
+    fn drop(&mut self) {
+        let has_some = || {
+            let mut found = self.tiles > SEARCHED;
+            let looked = self.each_listed(&mut |_, tile| {
+                found |= tile.length > 0;
+                !found
+            });
+            found || looked.is_err()
+        };
+        let how = (self.is_new, self.shared);
+        if is_useless(&self.journal, (&self.file, &self.partial), how, has_some) {
+            self.remove();
+        }
     }
 }

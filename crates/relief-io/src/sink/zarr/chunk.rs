@@ -1,12 +1,13 @@
 //! Samples as the bytes of a chunk, or of a shard of chunks.
 
 use std::collections::HashMap;
-use std::io::{self, Write};
+use std::io;
 use std::ops::Range;
 
 use relief_engine::sink::Samples;
 
-use super::{GZIP, LEVEL};
+use super::GZIP;
+use crate::sink::compression::Compressor;
 
 /// How chunks are encoded.
 #[derive(Clone, Copy, Debug)]
@@ -29,6 +30,7 @@ const ABSENT: u64 = u64::MAX;
 #[derive(Debug, Default)]
 pub(in crate::sink) struct Memory {
     packed: Vec<u8>,
+    compressor: Compressor,
     /// The bytes of the file.
     pub(in crate::sink) out: Vec<u8>,
 }
@@ -136,7 +138,11 @@ impl Encoder {
         (across, down): (Range<usize>, Range<usize>),
         memory: &mut Memory,
     ) -> io::Result<bool> {
-        let Memory { packed, out } = memory;
+        let Memory {
+            packed,
+            compressor,
+            out,
+        } = memory;
         let bytes = self.chunk_bytes() as usize;
         let start = out.len();
         // What is not compressed is laid where it is written from.
@@ -172,10 +178,7 @@ impl Encoder {
             return Ok(false);
         }
         if self.gzip {
-            // Without a time and a system, so that equal chunks have equal bytes.
-            let mut encoder = flate2::write::GzEncoder::new(&mut *out, flate2::Compression::new(LEVEL));
-            encoder.write_all(packed)?;
-            encoder.finish()?;
+            compressor.gzip(packed, out)?;
         }
         Ok(true)
     }

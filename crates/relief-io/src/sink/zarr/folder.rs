@@ -9,7 +9,9 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use crate::sink::SinkError;
-use crate::sink::journal::{Completion, Journal, Looked, Notes, is_at, last_writer, runs};
+use crate::sink::journal::{
+    Completion, Journal, Looked, Notes, SEARCHED, is_at, is_useless, last_writer, runs,
+};
 use crate::sink::positioned::{lock, read_at, write_all_at};
 
 /// The file that says which chunks are done.
@@ -272,5 +274,27 @@ impl Folder {
         let _ = fs::remove_file(self.destination.join(DONE));
         self.sync().map_err(failed)?;
         Ok(Completion::Complete)
+    }
+}
+
+impl Drop for Folder {
+    /// Removes the folder where nothing is in it.
+    fn drop(&mut self) {
+        let done = self.partial.join(DONE);
+        let has_some = || {
+            if self.chunks > SEARCHED {
+                return true;
+            }
+            let mut noted = vec![0; self.chunks as usize];
+            read_at(&self.done, &mut noted, 0).is_err() || noted.iter().any(|&done| done != 0)
+        };
+        if is_useless(
+            &self.journal,
+            (&self.done, &done),
+            (self.is_new, self.shared),
+            has_some,
+        ) {
+            let _ = fs::remove_dir_all(&self.partial);
+        }
     }
 }

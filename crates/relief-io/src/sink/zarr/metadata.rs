@@ -61,7 +61,7 @@ pub(super) fn array(raster: &Raster, options: &ZarrOptions, chunk: (u64, u64), s
     let bytes = json!({"name": "bytes", "configuration": {"endian": "little"}});
     let mut codecs = vec![bytes.clone()];
     if options.gzip {
-        codecs.push(json!({"name": "gzip", "configuration": {"level": super::LEVEL}}));
+        codecs.push(json!({"name": "gzip", "configuration": {"level": crate::sink::compression::LEVEL}}));
     }
     let codecs: Value = if options.shard.is_some() {
         json!([{

@@ -21,16 +21,12 @@ use super::tiles::{check, default_tile};
 pub(super) use chunk::{Encoder, Memory};
 pub(super) use folder::{DONE, Folder, Metadata};
 
-/// The level of gzip.
-const LEVEL: u32 = 6;
-
 /// The most bytes of a chunk or shard: readers hold one at a time.
 const MAX_BYTES: u128 = 1 << 31;
 
-/// What noting chunks and naming their files holds, and the bytes of gzip: a compressor for each chunk, and what the allocator keeps of the
-/// one before.
+/// What noting chunks and naming their files holds, and what a thread compresses by gzip with.
 const NOTING: u64 = 2 * 1024 * 1024;
-const GZIP: u64 = 1024 * 1024;
+const GZIP: u64 = 512 * 1024;
 
 /// How a store is cut in chunks and what is in them.
 #[derive(Clone, Debug)]

@@ -8,7 +8,7 @@ use relief_scan::Halftone;
 
 use crate::arguments::Reading;
 use crate::commands::diff::same_pictures;
-use crate::design::{self, Opened};
+use crate::design::{self, Opened, Warnings};
 use crate::failure::Failure;
 
 use super::scan::ScanArguments;
@@ -31,8 +31,8 @@ pub(super) fn rows(
             before.display()
         )))
     };
-    let new = design::open(file, reading, silent)?;
-    let old = design::open(before, reading, true)?;
+    let new = design::open(file, reading, Warnings::unless(silent))?;
+    let old = design::open(before, reading, Warnings::Silent)?;
     let (one, other) = (new.design.canvas(), old.design.canvas());
     if (one.width, one.height, one.depth, one.pixel) != (other.width, other.height, other.depth, other.pixel)
     {

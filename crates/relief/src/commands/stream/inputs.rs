@@ -16,7 +16,7 @@ use relief_scan::{Program, Scan, Table, Tables};
 
 use super::scan::{OrNone, ScanArguments};
 use crate::arguments::Reading;
-use crate::design::{self, Opened};
+use crate::design::{self, Opened, Warnings};
 use crate::failure::Failure;
 
 /// The longest file of settings or of a secret, in bytes: 1 MiB.
@@ -106,7 +106,7 @@ impl Inputs {
         region: Option<&crate::quantity::Region>,
         lines: &ScanArguments,
     ) -> Result<Self, Failure> {
-        let opened = design::open(&file, reading, silent)?;
+        let opened = design::open(&file, reading, Warnings::unless(silent))?;
         let region = region
             .map(|region| region.of(&opened.design.canvas()))
             .transpose()?;
@@ -152,7 +152,7 @@ impl Inputs {
             settings: parts.settings.clone(),
             ..reading.clone()
         };
-        Self::new(design::open(&parts.file, &reading, true)?, parts)
+        Self::new(design::open(&parts.file, &reading, Warnings::Silent)?, parts)
     }
 
     fn new(opened: Opened, parts: Parts) -> Result<Self, Failure> {

@@ -15,14 +15,16 @@ use std::time::Duration;
 use clap::Args;
 use relief_engine::{Cancel, DeviceChoice, Prepared};
 use relief_machine::{Address, Control, Error, Pin, Record, Secret, SenderOptions, Sent, send};
-use relief_scan::{Program, Tables};
+use relief_scan::{Encoding, Program, Tables};
 
 use crate::arguments::{Each, Job, Reading, Watch};
 use crate::batch::Batch;
 use crate::design::Opened;
 use crate::failure::Failure;
 use crate::job;
-use crate::quantity::{Region, bytes, counted, region, tile};
+use crate::quantity::{Region, buffer, bytes, counted, region, tile};
+
+use super::room::Ledger;
 pub(crate) use estimate::{MotionArguments, time};
 use inputs::{Inputs, Parts};
 pub(crate) use inputs::{program_of, tables};
@@ -90,6 +92,9 @@ pub(crate) struct Stream {
     motion: MotionArguments,
     #[command(flatten)]
     watch: Watch,
+    /// Begin a file that does not fit on its file system
+    #[arg(long)]
+    force: bool,
     /// Whether what is doubtful in the design has been told.
     #[arg(skip)]
     told: bool,
@@ -103,7 +108,7 @@ struct Link {
     #[arg(long)]
     raw: bool,
     /// Bytes of lines made ahead
-    #[arg(long, value_name = "SIZE", value_parser = bytes, default_value = "60MB")]
+    #[arg(long, value_name = "SIZE", value_parser = buffer, default_value = "60MB")]
     look_ahead: u64,
     /// Bytes made before the first line is sent [default: three quarters of the look-ahead]
     #[arg(long, value_name = "SIZE", value_parser = bytes)]
@@ -254,8 +259,9 @@ pub(crate) fn run(stream: &Stream) -> Result<(), Failure> {
         stream.reading = batch.reading(row, &stream.reading);
         stream
     };
+    let mut ledger = Ledger::default();
     for row in batch.jobs() {
-        check(&job(row), row > 0).map_err(|failure| failure.of(batch.place(row)))?;
+        check(&job(row), row > 0, &mut ledger).map_err(|failure| failure.of(batch.place(row)))?;
     }
     for row in batch.jobs() {
         let mut job = job(row);
@@ -266,9 +272,9 @@ pub(crate) fn run(stream: &Stream) -> Result<(), Failure> {
 }
 
 /// Whether a job can be made of its design, its scan and its tables.
-fn check(stream: &Stream, silent: bool) -> Result<(), Failure> {
+fn check(stream: &Stream, silent: bool, ledger: &mut Ledger) -> Result<(), Failure> {
     let file = stream.file.clone().unwrap_or_default();
-    let _: Address = stream.address.as_deref().unwrap_or_default().parse()?;
+    let address: Address = stream.address.as_deref().unwrap_or_default().parse()?;
     let inputs = Inputs::begin(
         file,
         &stream.reading.within(stream.memory),
@@ -276,8 +282,17 @@ fn check(stream: &Stream, silent: bool) -> Result<(), Failure> {
         stream.region.as_ref(),
         &stream.lines,
     )?;
-    inputs.program()?;
-    Ok(())
+    room(stream, &address, &inputs.program()?, ledger)
+}
+
+/// Refuses a file of lines that does not fit where it goes. How long lines of runs are nobody knows before.
+fn room(stream: &Stream, address: &Address, program: &Program, ledger: &mut Ledger) -> Result<(), Failure> {
+    match (address, program.encoding()) {
+        (Address::File(path), Encoding::Fixed(_)) if !stream.force => {
+            ledger.count_lines(path, program.bytes())
+        }
+        _ => Ok(()),
+    }
 }
 
 /// A new job.
@@ -295,6 +310,10 @@ fn begin(stream: &Stream) -> Result<(), Failure> {
         &stream.lines,
     )?;
     let program = inputs.program()?;
+    // The files of a batch were counted together.
+    if stream.each.each.is_none() {
+        room(stream, &address, &program, &mut Ledger::default())?;
+    }
     let options = options(stream, address, stream.link.pin, stream.link.raw)?;
     let job = inputs.wire(&program, relief_machine::token()?);
     let record = || {
