@@ -8,7 +8,8 @@ use relief_vector::gerber;
 use super::drawing::{ANTIALIAS, Drawn, gray};
 use super::layout::{Layout, LayoutDraft, Origin, drawing_pixel, layout};
 use super::{NodeKind, NodeSource};
-use crate::draft::{Asset, Budget, Checker, Loaded, Unusable};
+use crate::draft::{Asset, Budget, Checker, Doubt, Loaded, Unusable};
+use crate::report::Problem;
 use crate::signature::{DefaultExtent, DefaultValue, Signature, ValueType, optional, required};
 use crate::visible;
 
@@ -20,6 +21,9 @@ pub struct Gerber {
     /// Its outlines in the node.
     pub drawn: Drawn,
 }
+
+/// Warnings of one file that are told one by one.
+const MAX_WARNINGS: usize = 4;
 
 const HELP: &str = "the path is relative to the folder of the design file; a board is a Gerber file, RS-274X or X2, not compressed";
 
@@ -75,6 +79,13 @@ impl NodeKind for Gerber {
         let loaded = checker.drawing(asset, at, HELP, |file, budget| {
             load(file, path, origin, &options, budget)
         })?;
+        for warning in &loaded.warnings {
+            checker.warn(
+                Problem::new("W213", warning.what.clone())
+                    .label(at, "this file")
+                    .help(warning.help),
+            );
+        }
         LayoutDraft::new::<Self>(source, checker, loaded)
     }
 
@@ -100,6 +111,21 @@ fn load(
 ) -> Result<Loaded, Unusable> {
     let named = |error: gerber::Error| Unusable::new(format!("{}: {error}", visible(path)), error.refused());
     let board = gerber::Board::read(file, budget.limits()).map_err(named)?;
+    let (all, more) = board.warnings();
+    let told = all.len().min(MAX_WARNINGS);
+    let more = more + (all.len() - told) as u64;
+    let help = "write * at the end of the command, or let the program write it that made the file";
+    let mut warnings: Vec<Doubt> = all[..told]
+        .iter()
+        .map(|warning| Doubt {
+            what: format!("{}: {warning}", visible(path)),
+            help,
+        })
+        .collect();
+    if more > 0 {
+        let what = format!("{}: {more} more commands have no *", visible(path));
+        warnings.push(Doubt { what, help });
+    }
     let layout = board.draw(options).map_err(named)?;
     let size = match origin {
         Origin::Datum => layout.reach,
@@ -109,6 +135,6 @@ fn load(
         drawing: Arc::new(layout.drawing),
         size: size.map(|(width, height)| (width as f64, height as f64)),
         text: "".into(),
-        warnings: Vec::new(),
+        warnings,
     })
 }
