@@ -91,8 +91,15 @@ fn check(sides: &[(f64, f64)]) -> Result<(), TestCaseError> {
         [write::unsigned(head), write::signed(y)].concat()
     };
     // Of layer 1, flush at both ends, by vectors of any direction.
-    let head = [vec![22, 0xFB, 1, 0], write::unsigned(HALF as u64), vec![0b0101, 4]];
-    let list = [write::unsigned(deltas.len() as u64), deltas.into_iter().flat_map(vector).collect()];
+    let head = [
+        vec![22, 0xFB, 1, 0],
+        write::unsigned(HALF as u64),
+        vec![0b0101, 4],
+    ];
+    let list = [
+        write::unsigned(deltas.len() as u64),
+        deltas.into_iter().flat_map(vector).collect(),
+    ];
     let records = [write::cell("TOP"), head.concat(), list.concat(), vec![0, 0]].concat();
     let library = oasis::read(&write::file(&records)[..], &Layers::all(), Limits::default()).unwrap();
     let options = Options {
@@ -116,7 +123,10 @@ fn check(sides: &[(f64, f64)]) -> Result<(), TestCaseError> {
         let share = within.count() as f64 / f64::from(FINE * FINE);
         let is = f64::from(*sample) / 65_535.0;
         // An edge passes over at most so many of the places. The box is one of whole units.
-        prop_assert!((is - share).abs() < 0.25, "column {column}, row {row}: {is}, not {share}");
+        prop_assert!(
+            (is - share).abs() < 0.25,
+            "column {column}, row {row}: {is}, not {share}"
+        );
     }
     Ok(())
 }

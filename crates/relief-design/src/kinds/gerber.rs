@@ -6,7 +6,7 @@ use std::sync::Arc;
 use relief_vector::gerber;
 
 use super::drawing::{ANTIALIAS, Drawn, gray};
-use super::layout::{Layout, LayoutDraft, Origin, drawing_pixel, layout};
+use super::layout::{Layout, LayoutDraft, Origin, drawing_pixel, layout, sides};
 use super::{NodeKind, NodeSource};
 use crate::draft::{Asset, Budget, Checker, Doubt, Loaded, Unusable};
 use crate::report::Problem;
@@ -95,6 +95,7 @@ impl NodeKind for Gerber {
 impl Layout for Gerber {
     const FEWER: &'static str = "use a board once in a `define`, or split it into several files";
     const DRAWN: &'static str = "board";
+    const EMPTY: &'static str = "the file flashes no aperture and draws neither a line nor a region";
 
     fn new(path: Arc<str>, drawn: Drawn) -> Self {
         Self { path, drawn }
@@ -131,8 +132,17 @@ fn load(
         Origin::Datum => layout.reach,
         Origin::Box => layout.size,
     };
+    let sides = sides(layout.size, 0.0, options.pixel, |pixel| {
+        let finer = options.clone().with(|with| {
+            with.pixel = pixel;
+            with.origin = gerber::Origin::Box;
+        });
+        board.draw(&finer).ok()?.size
+    });
     Ok(Loaded {
         drawing: Arc::new(layout.drawing),
+        sides,
+        unit: None,
         size: size.map(|(width, height)| (width as f64, height as f64)),
         text: "".into(),
         warnings,

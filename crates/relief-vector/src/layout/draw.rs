@@ -115,6 +115,14 @@ impl Library {
         })
     }
 
+    /// The layers of a cell, or of the only one that no other places, and of all that it places, ascending; those on which nothing lies are not among them.
+    ///
+    /// # Errors
+    /// Where there is no such cell, or no memory to count.
+    pub fn layers(&self, cell: Option<&str>) -> Result<Vec<super::Layer>, Error> {
+        Ok(self.layers_of(self.root(cell)?)?)
+    }
+
     fn root(&self, name: Option<&str>) -> Result<u32, Error> {
         if let Some(name) = name {
             return self.find(name);

@@ -131,7 +131,10 @@ fn only_a_g_code_in_a_line_of_its_own_may_lack_its_star() {
     assert_eq!(warned("G71\n%LPD*%\nG01\n"), (vec![2, 4], 0));
     assert_eq!(warned(&format!("%MOMM*%\n{}", "G75\n%LPD*%\n".repeat(100))).1, 36);
     for (head, what) in [
-        ("%MOMM*%\nG75%LPD*%\n", "line 3: expected * before %, after \"G75\""),
+        (
+            "%MOMM*%\nG75%LPD*%\n",
+            "line 3: expected * before %, after \"G75\"",
+        ),
         ("%MOMM*%\nD10\n%LPD*%\n", "line 3: expected * before %"),
         ("%MOMM*%\nX0Y0D02\n%LPD*%\n", "line 3: expected * before %"),
         ("%MOMM*%\nM02\n%LPD*%\n", "line 3: expected * before %"),
