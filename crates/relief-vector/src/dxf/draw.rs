@@ -7,6 +7,7 @@ use kurbo::{Affine, Arc, BezPath, PathEl, Point, Vec2};
 
 use super::Error;
 use super::document::{Block, Document, Entity, INHERITED, Insert, Shape};
+use super::taper::Taper;
 use crate::assembly::{Assembly, Bounds, Linear, Place, apply, finer, placed, product, turn, union};
 use crate::drawing::{Cell, Drawing, Lattice, Placement, spread};
 use crate::flatten::{MAX, nearest};
@@ -234,7 +235,7 @@ impl Drawer<'_> {
         let curves = || {
             Curves::new(
                 self.options,
-                &document.corners,
+                (&document.corners, &document.widths),
                 block.base,
                 linear,
                 limits,
@@ -444,6 +445,7 @@ fn flat(drawing: &Drawing, root: u32, limits: &Limits, memory: &Memory) -> Resul
 struct Curves<'a> {
     options: &'a Options,
     corners: &'a [(f64, f64, f64)],
+    widths: &'a [[f64; 2]],
     base: (f64, f64),
     linear: Linear,
     limits: Limits,
@@ -485,7 +487,7 @@ struct Piece {
 impl<'a> Curves<'a> {
     fn new(
         options: &'a Options,
-        corners: &'a [(f64, f64, f64)],
+        (corners, widths): (&'a [(f64, f64, f64)], &'a [[f64; 2]]),
         base: (f64, f64),
         linear: Linear,
         limits: Limits,
@@ -494,6 +496,7 @@ impl<'a> Curves<'a> {
         Self {
             options,
             corners,
+            widths,
             base,
             linear,
             limits,
@@ -520,7 +523,7 @@ impl<'a> Curves<'a> {
         let transform = self.transform(entity.mirrored);
         let tolerance = arc_tolerance(transform);
         match &entity.shape {
-            Shape::Polyline { corners, closed, .. } => {
+            Shape::Polyline { corners, closed, .. } | Shape::Tapered { corners, closed, .. } => {
                 let path = polyline(&self.corners[corners.clone()], *closed, tolerance);
                 (transform * path, *closed)
             }
@@ -596,6 +599,23 @@ impl<'a> Curves<'a> {
                 let width = width * crate::stroke::scale(self.transform(false));
                 self.sketch
                     .stroke(&path, Affine::IDENTITY, value, &Stroke::solid(width))?;
+            }
+            Shape::Tapered {
+                corners,
+                closed,
+                widths,
+            } if self.options.stroke.is_none() => {
+                let transform = self.transform(entity.mirrored);
+                let outline = Taper {
+                    corners: &self.corners[corners.clone()],
+                    closed: *closed,
+                    widths: &self.widths[widths.clone()],
+                    tolerance: arc_tolerance(transform),
+                    limit: self.limits.points,
+                    memory: &self.memory,
+                };
+                self.sketch
+                    .fill(&outline.outline()?, transform, value, Rule::NonZero)?;
             }
             _ => {
                 self.elements += path.elements().len() as u64;
