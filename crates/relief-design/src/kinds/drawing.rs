@@ -334,7 +334,7 @@ impl Drawn {
             noun: "drawing",
             pixels: self.drawing.pixels(),
             sides: sides(&self.drawing),
-            measured: Measured::ByDesign,
+            measured: Measured::Design,
             empty: "give it a width, a height or places that do not lie on one line",
         };
         visibility.doubt(doubts);

@@ -202,7 +202,7 @@ impl LayoutDraft {
             noun,
             pixels: pixels.map(moved),
             sides: self.loaded.sides,
-            measured: self.loaded.unit.map_or(Measured::ByPixel, Measured::ByUnit),
+            measured: self.loaded.unit.map_or(Measured::Pixel, Measured::Unit),
             empty,
         };
         visibility.doubt(doubts);

@@ -225,7 +225,7 @@ impl NodeKind for Mesh {
             noun: "mesh",
             pixels: Some((left, top + down, right, bottom + down)),
             sides: Some(draft.sides),
-            measured: Measured::ByUnit(draft.unit),
+            measured: Measured::Unit(draft.unit),
             empty: "it has no triangles",
         };
         visibility.doubt(doubts);

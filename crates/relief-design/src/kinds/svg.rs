@@ -297,7 +297,7 @@ impl SvgDraft {
             noun: "drawing",
             pixels,
             sides,
-            measured: Measured::ByFile,
+            measured: Measured::File,
             empty: "the file has no shape that is filled or has a line along it",
         }
     }

@@ -11,13 +11,13 @@ pub(crate) type Pixels = (i64, i64, i64, i64);
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Measured {
     /// Lengths that the design says.
-    ByDesign,
+    Design,
     /// Numbers of a file that are so many metres; `unit` says how many.
-    ByUnit(f64),
+    Unit(f64),
     /// Lengths of a file, by the side of a pixel.
-    ByPixel,
+    Pixel,
     /// Numbers of a file that are pixels, or are scaled to the node.
-    ByFile,
+    File,
 }
 
 /// A drawing in its node.
@@ -74,7 +74,7 @@ impl Visibility {
         let beyond = |start: i64, side: u64| i128::from(start) >= i128::from(side);
         let place =
             format!("it lies in the columns {left} to {right} and the rows {top} to {bottom} of the node");
-        let is_file = self.measured != Measured::ByDesign;
+        let is_file = self.measured != Measured::Design;
         // What has no width or no height covers nothing, and of a mesh no centre of a pixel.
         let is_empty = left >= right || top >= bottom;
         let far = if is_file { FAR_LARGER } else { FAR_LARGER_SHAPE };
@@ -98,7 +98,7 @@ impl Visibility {
             let is_too_large = self
                 .sides
                 .is_some_and(|sides| sides.0 > canvas.0 || sides.1 > canvas.1);
-            let help = if is_too_large && matches!(self.measured, Measured::ByUnit(_)) {
+            let help = if is_too_large && matches!(self.measured, Measured::Unit(_)) {
                 self.fitting(doubts)
             } else {
                 "origin=\"box\" begins at what is drawn; places are those of the node, whose top-left is (0, 0)"
@@ -121,7 +121,7 @@ impl Visibility {
         let canvas = (doubts.canvas.width as f64, doubts.canvas.height as f64);
         let scaled = |by: f64| (sides.0 * by, sides.1 * by);
         match (self.measured, pixel) {
-            (Measured::ByUnit(unit), Some(_)) => {
+            (Measured::Unit(unit), Some(_)) => {
                 let factor = |other: &str| super::layout::metres(other) / unit;
                 // How many times as large as the canvas, or as small, whichever it is.
                 let off = |by: f64| {
@@ -144,12 +144,12 @@ impl Visibility {
                     size(scaled(factor(best)), doubts)
                 )
             }
-            (Measured::ByPixel | Measured::ByFile, Some(pixel)) => {
+            (Measured::Pixel | Measured::File, Some(pixel)) => {
                 let metres = pixel.to_metres();
                 let needed = (sides.0 / canvas.0).max(sides.1 / canvas.1) * metres;
                 let (text, side) = round_length(needed);
                 let by = metres / side;
-                let also = if self.measured == Measured::ByFile {
+                let also = if self.measured == Measured::File {
                     "; with a width or a height it is scaled to its node"
                 } else {
                     ""
@@ -159,7 +159,7 @@ impl Visibility {
                     pixels(scaled(by))
                 )
             }
-            (Measured::ByFile, None) => "with a width or a height it is scaled to its node".to_owned(),
+            (Measured::File, None) => "with a width or a height it is scaled to its node".to_owned(),
             _ => "write its lengths with the units that are meant, as size=\"3mm\"".to_owned(),
         }
     }

@@ -232,16 +232,7 @@ impl Drawer<'_> {
         self.open[number as usize] = true;
         let block = &document.blocks[number as usize];
         let memory = self.assembly.memory();
-        let curves = || {
-            Curves::new(
-                self.options,
-                (&document.corners, &document.widths),
-                block.base,
-                linear,
-                limits,
-                memory.clone(),
-            )
-        };
+        let curves = || Curves::new(self.options, document, block.base, linear, limits, memory.clone());
         let (mut drawn, all) = (curves(), curves());
         let mut placements = Vec::new();
         let mut own = None;
@@ -444,8 +435,7 @@ fn flat(drawing: &Drawing, root: u32, limits: &Limits, memory: &Memory) -> Resul
 /// The curves of a block, in pixels from where it is inserted.
 struct Curves<'a> {
     options: &'a Options,
-    corners: &'a [(f64, f64, f64)],
-    widths: &'a [[f64; 2]],
+    document: &'a Document,
     base: (f64, f64),
     linear: Linear,
     limits: Limits,
@@ -487,7 +477,7 @@ struct Piece {
 impl<'a> Curves<'a> {
     fn new(
         options: &'a Options,
-        (corners, widths): (&'a [(f64, f64, f64)], &'a [[f64; 2]]),
+        document: &'a Document,
         base: (f64, f64),
         linear: Linear,
         limits: Limits,
@@ -495,8 +485,7 @@ impl<'a> Curves<'a> {
     ) -> Self {
         Self {
             options,
-            corners,
-            widths,
+            document,
             base,
             linear,
             limits,
@@ -524,11 +513,11 @@ impl<'a> Curves<'a> {
         let tolerance = arc_tolerance(transform);
         match &entity.shape {
             Shape::Polyline { corners, closed, .. } | Shape::Tapered { corners, closed, .. } => {
-                let path = polyline(&self.corners[corners.clone()], *closed, tolerance);
+                let path = polyline(&self.document.corners[corners.clone()], *closed, tolerance);
                 (transform * path, *closed)
             }
             Shape::Solid(corners) => (
-                transform * polyline(&self.corners[corners.clone()], true, tolerance),
+                transform * polyline(&self.document.corners[corners.clone()], true, tolerance),
                 true,
             ),
             Shape::Circle { centre, radius } => (
@@ -607,9 +596,9 @@ impl<'a> Curves<'a> {
             } if self.options.stroke.is_none() => {
                 let transform = self.transform(entity.mirrored);
                 let outline = Taper {
-                    corners: &self.corners[corners.clone()],
+                    corners: &self.document.corners[corners.clone()],
                     closed: *closed,
-                    widths: &self.widths[widths.clone()],
+                    widths: &self.document.widths[widths.clone()],
                     tolerance: arc_tolerance(transform),
                     limit: self.limits.points,
                     memory: &self.memory,
