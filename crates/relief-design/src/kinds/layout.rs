@@ -121,8 +121,9 @@ pub(crate) struct LayoutDraft {
     is_told: bool,
 }
 
-/// How much finer pixels get, again and again, until a drawing that lies within one of them can be measured.
-const FINER: u64 = 1 << 12;
+/// How much finer pixels get, again and again, until a drawing that lies within one of them has so many that it is measured.
+const FINER: u64 = 1 << 6;
+const MEASURED: u64 = 1 << 12;
 
 /// Width and height of a drawing in pixels: those of its box of so many columns and rows, or, where that may be a pixel alone, those that `draw` finds
 /// with finer pixels. Lines along its curves are at most `stroke` pixels wide in the box, and as good as none where they are drawn finer.
@@ -141,11 +142,11 @@ pub(crate) fn sides(
     }
     // What is small enough is rounded away.
     let mut parts = 1;
-    for _ in 0..3 {
+    for _ in 0..6 {
         parts *= FINER;
         let finer = pixel.divided(parts).and_then(&mut draw);
         found = finer.map(|finer| side(finer, parts)).or(found);
-        if finer.is_some_and(|(width, height)| width.max(height) >= FINER) {
+        if finer.is_some_and(|(width, height)| width.max(height) >= MEASURED) {
             break;
         }
     }

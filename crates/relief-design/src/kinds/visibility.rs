@@ -2,6 +2,7 @@
 
 use super::Doubts;
 use super::layout::UNITS;
+use crate::draft::What;
 use crate::report::Problem;
 
 /// The columns and rows of a node that something reaches over, as (left, top, right, bottom).
@@ -101,16 +102,26 @@ impl Visibility {
             let help = if is_too_large && matches!(self.measured, Measured::Unit(_)) {
                 self.fitting(doubts)
             } else {
-                "origin=\"box\" begins at what is drawn; places are those of the node, whose top-left is (0, 0)"
-                    .to_owned()
+                let places = match self.measured {
+                    Measured::File => "the file draws beside its own page: look at its viewBox",
+                    _ => "places are those of the node, whose top-left is (0, 0)",
+                };
+                format!("{}{places}", begins_at_box(doubts))
             };
             return Some(warning(message, "lies outside", help));
         }
         let node = doubts.node;
-        if !doubts.is_root && ((left < 0 && node.width.is_none()) || (top < 0 && node.height.is_none())) {
+        // What a file draws beside its own page is meant to be cut off.
+        if self.measured != Measured::File
+            && !doubts.is_root
+            && ((left < 0 && node.width.is_none()) || (top < 0 && node.height.is_none()))
+        {
             let message = format!("a part of the {noun} is cut off: {place}, which begins at 0");
-            let help = "origin=\"box\" begins at what is drawn; a width and a height say that the rest is not meant to show";
-            return Some(warning(message, "is cut off", help.to_owned()));
+            let help = format!(
+                "{}a width and a height say that the rest is not meant to show",
+                begins_at_box(doubts)
+            );
+            return Some(warning(message, "is cut off", help));
         }
         None
     }
@@ -162,6 +173,23 @@ impl Visibility {
             (Measured::File, None) => "with a width or a height it is scaled to its node".to_owned(),
             _ => "write its lengths with the units that are meant, as size=\"3mm\"".to_owned(),
         }
+    }
+}
+
+/// How a node begins at what is drawn, where it has a word for that.
+fn begins_at_box(doubts: &Doubts<'_>) -> &'static str {
+    let has_origin = match &doubts.node.what {
+        What::Kind(kind) => kind
+            .signature()
+            .properties
+            .iter()
+            .any(|known| known.name == "origin"),
+        _ => false,
+    };
+    if has_origin {
+        "origin=\"box\" begins at what is drawn; "
+    } else {
+        ""
     }
 }
 

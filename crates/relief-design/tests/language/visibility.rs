@@ -14,6 +14,8 @@ const ICON: &str = "<svg xmlns='http://www.w3.org/2000/svg' width='40' height='3
 const METRIC: &str = "<svg xmlns='http://www.w3.org/2000/svg' width='1mm' height='1mm' viewBox='0 0 40 40'><rect width='30' height='20' fill='#fff'/></svg>";
 const BESIDE: &str = "<svg xmlns='http://www.w3.org/2000/svg' width='40' height='30'><rect x='-50' width='30' height='20' fill='#fff'/></svg>";
 
+const OVER: &str = "<svg xmlns='http://www.w3.org/2000/svg' width='40' height='30'><rect x='-10' width='30' height='20' fill='#fff'/></svg>";
+
 const FILES: Drawings = Drawings(&[
     ("square.dxf", SQUARE),
     ("open.dxf", OPEN),
@@ -21,6 +23,7 @@ const FILES: Drawings = Drawings(&[
     ("icon.svg", ICON),
     ("metric.svg", METRIC),
     ("beside.svg", BESIDE),
+    ("over.svg", OVER),
 ]);
 
 /// What is told of a node on a canvas of 400 × 300 pixels of this side.
@@ -64,6 +67,8 @@ fn drawings_of_a_size_that_can_be_meant_are_left_alone() {
         ("1mm", "gerber \"pad.gbr\" value=9"),
         ("10um", "svg \"icon.svg\""),
         ("10um", "svg \"metric.svg\""),
+        // What it draws beside its page is cut off, which is as meant.
+        ("10um", "compose { (base)svg \"over.svg\" }"),
         ("10um", "compose { (base)svg \"metric.svg\" width=300 }"),
         ("10um", "gds \"mask.gds\" origin=\"box\" value=9"),
         ("10um", "rectangle size-x=0.5 size-y=40 value=9"),
@@ -240,16 +245,16 @@ fn a_drawing_of_which_nothing_shows_says_where_it_lies() {
             "gerber \"pad.gbr\" value=9 origin=\"datum\" width=400 height=300",
             "origin=\"box\"",
         ),
-        ("10um", "svg \"beside.svg\"", "origin=\"box\""),
+        ("10um", "svg \"beside.svg\"", "the file draws beside its own page"),
         (
             "10um",
             "compose { (base)svg \"beside.svg\" width=400 }",
-            "origin=\"box\"",
+            "the file draws beside its own page",
         ),
         (
             "10um",
             "rectangle size-x=9 size-y=9 shift-x=400 value=9",
-            "origin=\"box\"",
+            "places are those of the node",
         ),
         (
             "10um",
