@@ -63,6 +63,7 @@ fn layout(library: Result<layout::Library, layout::Error>) {
         within(&layout.drawing);
         let _ = layout.drawing.period(&LIMITS);
     }
+    let _ = library.layers(None);
 }
 
 /// A drawing is drawn within its limits, filled and as lines, or refused.

@@ -83,6 +83,7 @@ const CODES: &[(&str, &str)] = &[
     ("W210", include_str!("codes/W210.md")),
     ("W211", include_str!("codes/W211.md")),
     ("W212", include_str!("codes/W212.md")),
+    ("W213", include_str!("codes/W213.md")),
 ];
 
 /// All codes that a [`Problem`](crate::Problem) may have, ascending.

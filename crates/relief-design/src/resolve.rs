@@ -449,7 +449,9 @@ impl Resolver<'_, '_> {
 
     /// Notes what is most likely not meant of a node.
     fn doubt(&mut self, draft: &DraftNode, size: (u64, u64), frame: (u64, u64), children: &[Child]) {
-        let What::Kind(kind) = &draft.what else { return };
+        let (What::Kind(kind), Some(canvas)) = (&draft.what, self.document.canvas) else {
+            return;
+        };
         if !self.problems.is_empty() || self.warnings.len() >= MAX_COUNTED {
             return;
         }
@@ -480,6 +482,7 @@ impl Resolver<'_, '_> {
                 budget: &self.budget,
             },
             smooth: &smooth,
+            canvas,
             is_root: self.depth == 1,
             warnings: Vec::new(),
         };

@@ -1,4 +1,4 @@
-//! Coverage of a page of shapes like letters, of a polygon of a million edges, of an array of squares, and of slivers that overlap in thousands:
+//! Coverage of a page of shapes like letters, of a polygon of a million edges, of few large polygons, of an array of squares, and of slivers that overlap in thousands:
 //! `cargo bench -p relief-kernels --no-default-features --bench coverage`.
 
 use std::f64::consts::TAU;
@@ -64,6 +64,32 @@ fn polygon(builder: &mut Builder) -> Result<(), Error> {
     builder.outline(&outline)
 }
 
+/// 60 stars of 4 to 16 corners, a tenth to six tenths of the drawing wide, that overlap.
+fn large(builder: &mut Builder) -> Result<(), Error> {
+    let mut state = 11_u64;
+    let mut random = |from: f64, to: f64| {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        from + (to - from) * ((state >> 40) as f64 / f64::from(1 << 24))
+    };
+    let side = SIDE as f64;
+    for _ in 0..60 {
+        let (x, y, turn) = (random(0.0, side), random(0.0, side), random(0.0, TAU));
+        let corners = random(4.0, 17.0).floor();
+        let star: Vec<(i64, i64)> = (0..corners as i32)
+            .map(|k| {
+                let (angle, radius) = (turn + TAU * f64::from(k) / corners, side * random(0.05, 0.3));
+                let place = |v: f64| (256.0 * v) as i64;
+                (place(x + radius * angle.cos()), place(y + radius * angle.sin()))
+            })
+            .collect();
+        builder.element(255, Rule::NonZero);
+        builder.outline(&star)?;
+    }
+    Ok(())
+}
+
 fn drawing(fill: impl Fn(&mut Builder) -> Result<(), Error>, lattice: Lattice) -> Option<Index> {
     let mut builder = Builder::new(1, Limits::default())?;
     let part = builder.part();
@@ -97,6 +123,11 @@ fn page_of_text<S: Sample>(bencher: Bencher<'_, '_>) {
 #[divan::bench(types = [u8, u16], threads = [1, 2], sample_count = 5)]
 fn polygon_of_a_million_edges<S: Sample>(bencher: Bencher<'_, '_>) {
     tiles::<S>(bencher, drawing(polygon, Lattice::single((0, 0))));
+}
+
+#[divan::bench(types = [u8, u16], threads = [1, 2], sample_count = 5)]
+fn large_polygons<S: Sample>(bencher: Bencher<'_, '_>) {
+    tiles::<S>(bencher, drawing(large, Lattice::single((0, 0))));
 }
 
 #[divan::bench(types = [u8, u16], threads = [1, 2], sample_count = 5)]

@@ -27,6 +27,15 @@ impl Pixel {
         Self::metres(254, dpi as u64 * 10_000)
     }
 
+    /// One of so many equal parts of the side; `None` where there are none, or the numbers are too large.
+    #[must_use]
+    pub const fn divided(&self, parts: u64) -> Option<Self> {
+        match self.denominator.checked_mul(parts) {
+            Some(denominator) => Self::metres(self.numerator, denominator),
+            None => None,
+        }
+    }
+
     /// The pixels in `numerator` / `denominator` metres, in lowest terms; `None` where the numbers are too large.
     #[must_use]
     pub const fn pixels_in(&self, numerator: u64, denominator: u64) -> Option<(u128, u128)> {

@@ -1,6 +1,6 @@
 //! Lines with a width, as outlines.
 
-use kurbo::{Affine, BezPath, PathEl, StrokeOpts};
+use kurbo::{Affine, BezPath, PathEl, Point, Shape as _, StrokeOpts};
 
 use crate::limits::Refused;
 
@@ -190,6 +190,29 @@ fn dots(path: &BezPath, stroke: &Stroke, tolerance: f64, out: &mut BezPath) {
         drawn |= !matches!(element, PathEl::MoveTo(_));
     }
     emit(start, moved, drawn);
+}
+
+/// The outline around these corners.
+pub(crate) fn closed(corners: &[Point]) -> BezPath {
+    let mut path = BezPath::with_capacity(corners.len() + 1);
+    for (number, corner) in corners.iter().enumerate() {
+        if number == 0 {
+            path.move_to(*corner);
+        } else {
+            path.line_to(*corner);
+        }
+    }
+    path.close_path();
+    path
+}
+
+/// Adds a piece, turned so that all pieces cover together what one of them does.
+pub(crate) fn turned(piece: BezPath, out: &mut BezPath) {
+    out.extend(if piece.area() < 0.0 {
+        piece.reverse_subpaths()
+    } else {
+        piece
+    });
 }
 
 fn finite(element: PathEl) -> Result<(), Refused> {

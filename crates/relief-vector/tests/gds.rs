@@ -4,6 +4,7 @@
 mod dxf;
 mod gerber;
 mod oasis;
+mod paths;
 mod stl;
 mod support;
 

@@ -29,6 +29,10 @@ pub(crate) struct Loaded {
     pub(crate) drawing: Arc<Drawing>,
     /// Columns and rows, where the file says them.
     pub(crate) size: Option<(f64, f64)>,
+    /// Width and height of its box in pixels, not rounded, where it has one.
+    pub(crate) sides: Option<(f64, f64)>,
+    /// The metres that a number of the file stands for, where the node may say so.
+    pub(crate) unit: Option<f64>,
     /// The file, where it is drawn anew in other sizes.
     pub(crate) text: Arc<str>,
     /// What is not drawn as the file has it.

@@ -6,7 +6,7 @@ use super::NaturalSize;
 use crate::draft::{DraftNode, What};
 use crate::report::Problem;
 use crate::syntax::Span;
-use crate::tree::Child;
+use crate::tree::{Canvas, Child};
 
 /// No sample of a node, within its extent, is outside of these two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,6 +101,7 @@ pub(crate) struct Doubts<'d> {
     pub(crate) seen: Seen<'d>,
     /// Which of its children have samples between those of both sides of their edges.
     pub(crate) smooth: &'d [bool],
+    pub(crate) canvas: Canvas,
     /// Whether it fills the canvas.
     pub(crate) is_root: bool,
     /// The natural size of its first child, where that is a filter of what has one.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use relief_raster::{Depth, MAX_SIDE};
 use relief_vector::{Affine, BezPath, Drawing, Limits, Refused, Rule, Sketch, Stroke};
 
+use super::visibility::{Measured, Visibility};
 use super::{Bounds, Doubts, NaturalSize, words};
 use crate::draft::{Checker, Values};
 use crate::length::Ratio;
@@ -327,9 +328,16 @@ impl Drawn {
         self.antialias == Antialias::Area && !self.drawing.is_of_whole_pixels()
     }
 
-    /// Notes where nothing of it shows, or it begins before the node does though nobody cut it.
+    /// Notes where it cannot be seen, or has a size that cannot be meant.
     pub(crate) fn doubt(&self, doubts: &mut Doubts<'_>) {
-        doubt(self.drawing.pixels(), doubts);
+        let visibility = Visibility {
+            noun: "drawing",
+            pixels: self.drawing.pixels(),
+            sides: sides(&self.drawing),
+            measured: Measured::Design,
+            empty: "give it a width, a height or places that do not lie on one line",
+        };
+        visibility.doubt(doubts);
     }
 
     /// Whether a drawing that was built by hand keeps what the language promises.
@@ -344,35 +352,12 @@ impl Drawn {
     }
 }
 
-/// Notes where nothing shows of what lies in these columns and rows, or it begins before the node does though nobody cut it.
-pub(crate) fn doubt(pixels: Option<(i64, i64, i64, i64)>, doubts: &mut Doubts<'_>) {
-    let (width, height) = doubts.size;
-    let node = doubts.node;
-    let Some((left, top, right, bottom)) = pixels else {
-        let warning = Problem::new("W211", "nothing is drawn: no outline covers any place");
-        doubts.warn(
-            warning
-                .label(node.span, "covers nothing")
-                .help("give it a width, a height or places that do not lie on one line"),
-        );
-        return;
-    };
-    let beyond = |start: i64, side: u64| i128::from(start) >= i128::from(side);
-    let place =
-        format!("it lies in the columns {left} to {right} and the rows {top} to {bottom} of the node");
-    if right <= 0 || bottom <= 0 || beyond(left, width) || beyond(top, height) {
-        let message = format!("nothing of the drawing shows: {place}, which has {width} × {height} pixels");
-        doubts.warn(
-                Problem::new("W211", message)
-                    .label(node.span, "lies outside")
-                    .help("origin=\"box\" begins at what is drawn; places are those of the node, whose top-left is (0, 0)"),
-            );
-    } else if !doubts.is_root && ((left < 0 && node.width.is_none()) || (top < 0 && node.height.is_none())) {
-        let message = format!("a part of the drawing is cut off: {place}, which begins at 0");
-        doubts.warn(Problem::new("W211", message).label(node.span, "is cut off").help(
-                "origin=\"box\" begins at what is drawn; a width and a height say that the rest is not meant to show",
-            ));
-    }
+/// The width and the height of the box around all points, in pixels.
+pub(crate) fn sides(drawing: &Drawing) -> Option<(f64, f64)> {
+    let unit = 256.0 * f64::from(drawing.denominator());
+    let (left, top, right, bottom) = drawing.bounds()?;
+    let side = |from: i64, to: i64| to.saturating_sub(from) as f64 / unit;
+    Some((side(left, right), side(top, bottom)))
 }
 
 /// The methods of a kind whose struct holds a [`Drawn`] alone.

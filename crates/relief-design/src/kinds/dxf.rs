@@ -3,14 +3,15 @@
 use std::io::Read;
 use std::sync::Arc;
 
-use relief_vector::dxf;
+use relief_vector::{Stroke, dxf};
 
 use super::drawing::{ANTIALIAS, CAP, Drawn, FillRule, JOIN, gray, stroke};
-use super::layout::{Layout, LayoutDraft, Origin, UNITS, drawing_pixel, layout, metres};
+use super::layout::{Layout, LayoutDraft, Origin, UNITS, drawing_pixel, layout, metres, sides};
 use super::{NodeKind, NodeSource};
 use crate::draft::{Asset, Budget, Checker, Doubt, Loaded, Unusable, Values};
 use crate::report::Problem;
 use crate::signature::{DefaultExtent, DefaultValue, Signature, ValueType, optional, required};
+use crate::suggestion::Suggestions;
 use crate::visible;
 
 /// A drawing from a DXF file.
@@ -125,6 +126,7 @@ impl NodeKind for Dxf {
 impl Layout for Dxf {
     const FEWER: &'static str = "use a drawing once in a `define`, or draw fewer layers of it";
     const DRAWN: &'static str = "drawing";
+    const EMPTY: &'static str = "look at `layer`; `stroke` draws curves that are open";
 
     fn new(path: Arc<str>, drawn: Drawn) -> Self {
         Self { path, drawn }
@@ -181,8 +183,12 @@ fn load(
             if known.len() > 9 {
                 some.push("…".to_owned());
             }
+            let near = Suggestions::default().near(missing, known);
+            let near = near.map_or_else(String::new, |near| {
+                format!("did you mean layer=\"{}\"? ", visible(near))
+            });
             return Err(format!(
-                "{name}: the file has no layer {:?}; it has {}",
+                "{name}: the file has no layer {:?}; {near}it has {}",
                 visible(missing),
                 some.join(", ")
             )
@@ -220,8 +226,21 @@ fn load(
         let what = format!("{name}: {more} more things are not drawn");
         warnings.push(Doubt { what, help: EXPLODE });
     }
+    // Without a stroke, which has its width however small the drawing is.
+    let thin = |pixel| dxf::Options {
+        pixel,
+        origin: dxf::Origin::Box,
+        stroke: options.stroke.as_ref().map(|_| Stroke::solid(1.0 / 256.0)),
+        ..options.clone()
+    };
+    let width = options.stroke.as_ref().map_or(0.0, |stroke| stroke.width);
+    let sides = sides(layout.size, width, options.pixel, |pixel| {
+        document.draw(&thin(pixel)).ok()?.size
+    });
     Ok(Loaded {
         drawing: Arc::new(layout.drawing),
+        sides,
+        unit: options.unit.or(document.unit()),
         size: size.map(|(width, height)| (width as f64, height as f64)),
         text: "".into(),
         warnings,

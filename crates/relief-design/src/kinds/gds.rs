@@ -48,6 +48,7 @@ impl NodeKind for Gds {
 impl Layout for Gds {
     const FEWER: &'static str = "use a layout once in a `define`, or draw fewer layers of it";
     const DRAWN: &'static str = "cell";
+    const EMPTY: &'static str = "look at `layer` and at `cell`: neither texts nor nodes cover anything";
 
     fn new(path: Arc<str>, drawn: Drawn) -> Self {
         Self { path, drawn }

@@ -6,9 +6,10 @@ use std::sync::Arc;
 use relief_vector::gerber;
 
 use super::drawing::{ANTIALIAS, Drawn, gray};
-use super::layout::{Layout, LayoutDraft, Origin, drawing_pixel, layout};
+use super::layout::{Layout, LayoutDraft, Origin, drawing_pixel, layout, sides};
 use super::{NodeKind, NodeSource};
-use crate::draft::{Asset, Budget, Checker, Loaded, Unusable};
+use crate::draft::{Asset, Budget, Checker, Doubt, Loaded, Unusable};
+use crate::report::Problem;
 use crate::signature::{DefaultExtent, DefaultValue, Signature, ValueType, optional, required};
 use crate::visible;
 
@@ -20,6 +21,9 @@ pub struct Gerber {
     /// Its outlines in the node.
     pub drawn: Drawn,
 }
+
+/// Warnings of one file that are told one by one.
+const MAX_WARNINGS: usize = 4;
 
 const HELP: &str = "the path is relative to the folder of the design file; a board is a Gerber file, RS-274X or X2, not compressed";
 
@@ -75,6 +79,13 @@ impl NodeKind for Gerber {
         let loaded = checker.drawing(asset, at, HELP, |file, budget| {
             load(file, path, origin, &options, budget)
         })?;
+        for warning in &loaded.warnings {
+            checker.warn(
+                Problem::new("W213", warning.what.clone())
+                    .label(at, "this file")
+                    .help(warning.help),
+            );
+        }
         LayoutDraft::new::<Self>(source, checker, loaded)
     }
 
@@ -84,6 +95,7 @@ impl NodeKind for Gerber {
 impl Layout for Gerber {
     const FEWER: &'static str = "use a board once in a `define`, or split it into several files";
     const DRAWN: &'static str = "board";
+    const EMPTY: &'static str = "the file flashes no aperture and draws neither a line nor a region";
 
     fn new(path: Arc<str>, drawn: Drawn) -> Self {
         Self { path, drawn }
@@ -100,15 +112,39 @@ fn load(
 ) -> Result<Loaded, Unusable> {
     let named = |error: gerber::Error| Unusable::new(format!("{}: {error}", visible(path)), error.refused());
     let board = gerber::Board::read(file, budget.limits()).map_err(named)?;
+    let (all, more) = board.warnings();
+    let told = all.len().min(MAX_WARNINGS);
+    let more = more + (all.len() - told) as u64;
+    let help = "write * at the end of the command, or let the program write it that made the file";
+    let mut warnings: Vec<Doubt> = all[..told]
+        .iter()
+        .map(|warning| Doubt {
+            what: format!("{}: {warning}", visible(path)),
+            help,
+        })
+        .collect();
+    if more > 0 {
+        let what = format!("{}: {more} more commands have no *", visible(path));
+        warnings.push(Doubt { what, help });
+    }
     let layout = board.draw(options).map_err(named)?;
     let size = match origin {
         Origin::Datum => layout.reach,
         Origin::Box => layout.size,
     };
+    let sides = sides(layout.size, 0.0, options.pixel, |pixel| {
+        let finer = options.clone().with(|with| {
+            with.pixel = pixel;
+            with.origin = gerber::Origin::Box;
+        });
+        board.draw(&finer).ok()?.size
+    });
     Ok(Loaded {
         drawing: Arc::new(layout.drawing),
+        sides,
+        unit: None,
         size: size.map(|(width, height)| (width as f64, height as f64)),
         text: "".into(),
-        warnings: Vec::new(),
+        warnings,
     })
 }

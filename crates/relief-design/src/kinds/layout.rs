@@ -6,7 +6,8 @@ use std::sync::Arc;
 use relief_raster::Length;
 use relief_vector::{Drawing, Pixel};
 
-use super::drawing::{Antialias, Drawn, doubt};
+use super::drawing::{Antialias, Drawn};
+use super::visibility::{Measured, Visibility};
 use super::{Doubts, IntoKind, NaturalSize, NodeKind, NodeSource, Sizing, words};
 use crate::draft::{Budget, Checker, Loaded, Unusable, Values};
 use crate::report::Problem;
@@ -98,6 +99,8 @@ pub(crate) trait Layout: NodeKind<Draft = LayoutDraft> {
     const FEWER: &'static str;
     /// What of it is drawn.
     const DRAWN: &'static str;
+    /// What to do where it covers nothing.
+    const EMPTY: &'static str;
 
     /// The node, once its drawing lies in it.
     fn new(path: Arc<str>, drawn: Drawn) -> Self;
@@ -112,6 +115,42 @@ pub(crate) struct LayoutDraft {
     origin: Origin,
     antialias: Antialias,
     budget: Budget,
+    /// What of it is drawn, and what to do where it covers nothing.
+    words: (&'static str, &'static str),
+    /// Whether a warning says already why it covers nothing.
+    is_told: bool,
+}
+
+/// How much finer pixels get, again and again, until a drawing that lies within one of them has so many that it is measured.
+const FINER: u64 = 1 << 6;
+const MEASURED: u64 = 1 << 12;
+
+/// Width and height of a drawing in pixels: those of its box of so many columns and rows, or, where that may be a pixel alone, those that `draw` finds
+/// with finer pixels. Lines along its curves are at most `stroke` pixels wide in the box, and as good as none where they are drawn finer.
+pub(crate) fn sides(
+    size: Option<(u64, u64)>,
+    stroke: f64,
+    pixel: Pixel,
+    mut draw: impl FnMut(Pixel) -> Option<(u64, u64)>,
+) -> Option<(f64, f64)> {
+    let side =
+        |(width, height): (u64, u64), parts: u64| (width as f64 / parts as f64, height as f64 / parts as f64);
+    let mut found = size.map(|size| side(size, 1));
+    // A point of a line has 4 widths on each side of it.
+    if found.is_some_and(|(width, height)| width.max(height) > 1.0 + 8.0 * stroke) {
+        return found;
+    }
+    // What is small enough is rounded away.
+    let mut parts = 1;
+    for _ in 0..6 {
+        parts *= FINER;
+        let finer = pixel.divided(parts).and_then(&mut draw);
+        found = finer.map(|finer| side(finer, parts)).or(found);
+        if finer.is_some_and(|(width, height)| width.max(height) >= MEASURED) {
+            break;
+        }
+    }
+    found
 }
 
 impl LayoutDraft {
@@ -131,7 +170,15 @@ impl LayoutDraft {
             origin,
             antialias: super::drawing::antialias(source.values),
             budget: checker.drawing_budget(),
+            words: (K::DRAWN, K::EMPTY),
+            is_told: false,
         })
+    }
+
+    /// Where a warning has said why nothing is drawn.
+    pub(crate) fn told(mut self, is_told: bool) -> Self {
+        self.is_told = is_told;
+        self
     }
 
     pub(crate) fn natural_size(&self) -> NaturalSize {
@@ -148,7 +195,18 @@ impl LayoutDraft {
         let moved = |(left, top, right, bottom): (i64, i64, i64, i64)| {
             (left, top.saturating_add(down), right, bottom.saturating_add(down))
         };
-        doubt(pixels.map(moved), doubts);
+        if pixels.is_none() && self.is_told {
+            return;
+        }
+        let (noun, empty) = self.words;
+        let visibility = Visibility {
+            noun,
+            pixels: pixels.map(moved),
+            sides: self.loaded.sides,
+            measured: self.loaded.unit.map_or(Measured::Pixel, Measured::Unit),
+            empty,
+        };
+        visibility.doubt(doubts);
     }
 
     /// The outlines in a node of so many rows; nothing where they cannot lie there, which is noted.

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use relief_raster::{MAX_SIDE, Rect};
+use relief_raster::MAX_SIDE;
 use relief_vector::mesh::{Solid, View};
 
 use super::image::quantity;
 use super::layout::{Origin, UNITS, has_sides, metres, pixel};
+use super::visibility::{Measured, Visibility};
 use super::{Bounds, Doubts, IntoKind, NaturalChild, NaturalSize, NodeKind, NodeSource, Seen, Sizing};
 use crate::draft::{Checker, Unusable};
 use crate::report::Problem;
@@ -35,6 +36,10 @@ pub(crate) struct MeshDraft {
     origin: Origin,
     /// The columns and rows that it reaches over, before it is moved down.
     pixels: (i64, i64, i64, i64),
+    /// Its width and height in pixels.
+    sides: (f64, f64),
+    /// The metres of its unit.
+    unit: f64,
 }
 
 const HELP: &str =
@@ -170,6 +175,8 @@ impl NodeKind for Mesh {
             solid: Arc::new(solid),
             origin,
             pixels,
+            sides: ((right - left) * scale, (back - front) * scale),
+            unit: metres(unit),
         };
         let reach = |pixels: i64| u64::try_from(pixels).unwrap_or(0);
         let sides = (reach(draft.pixels.2), reach(-draft.pixels.1));
@@ -214,22 +221,14 @@ impl NodeKind for Mesh {
     fn doubt(draft: &MeshDraft, doubts: &mut Doubts<'_>) {
         let down = draft.origin.down(doubts.size.1).cast_signed();
         let (left, top, right, bottom) = draft.pixels;
-        let node = Rect::sized(doubts.size.0, doubts.size.1);
-        let mesh = Rect::between(left, top + down, right, bottom + down);
-        if mesh.intersection(&node).is_empty() {
-            let message = format!(
-                "nothing of the mesh shows: it lies in the columns {left} to {right} and the rows {} to {} of the node, which \
-                 has {} × {} pixels",
-                top + down,
-                bottom + down,
-                doubts.size.0,
-                doubts.size.1
-            );
-            let warning = Problem::new("W211", message).label(doubts.node.span, "lies outside");
-            doubts.warn(
-                warning.help("origin=\"box\" begins at the mesh's own box; `unit` says what its numbers are"),
-            );
-        }
+        let visibility = Visibility {
+            noun: "mesh",
+            pixels: Some((left, top + down, right, bottom + down)),
+            sides: Some(draft.sides),
+            measured: Measured::Unit(draft.unit),
+            empty: "it has no triangles",
+        };
+        visibility.doubt(doubts);
     }
 
     fn validate(&self, _: &Rules<'_>) -> Result<(), String> {

@@ -56,6 +56,7 @@ mod text;
 mod texture;
 mod threshold;
 mod turn;
+mod visibility;
 
 use std::fmt;
 

@@ -48,6 +48,7 @@ impl NodeKind for Oasis {
 impl Layout for Oasis {
     const FEWER: &'static str = "use a layout once in a `define`, or draw fewer layers of it";
     const DRAWN: &'static str = "cell";
+    const EMPTY: &'static str = "look at `layer` and at `cell`: texts cover nothing";
 
     fn new(path: Arc<str>, drawn: Drawn) -> Self {
         Self { path, drawn }

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use relief_vector::{Affine, Pixel, svg};
 
-use super::drawing::{ANTIALIAS, Antialias, Drawn, antialias, doubt};
+use super::drawing::{ANTIALIAS, Antialias, Drawn, antialias, sides};
+use super::visibility::{Measured, Visibility};
 use super::{Bounds, Doubts, IntoKind, NaturalChild, NaturalSize, NodeKind, NodeSource, Seen, Sizing, words};
 use crate::draft::{Asset, Budget, Checker, Doubt, Loaded, Unusable};
 use crate::report::Problem;
@@ -155,8 +156,10 @@ fn load(
     }
     budget.take_memory(text.len() as u64);
     Ok(Loaded {
+        sides: sides(&picture.drawing),
         drawing: Arc::new(picture.drawing),
         size,
+        unit: None,
         text: text.into(),
         warnings,
     })
@@ -256,9 +259,7 @@ impl NodeKind for Svg {
     }
 
     fn doubt(draft: &SvgDraft, doubts: &mut Doubts<'_>) {
-        if draft.loaded.drawing.pixels().is_none() {
-            doubt(None, doubts);
-        }
+        draft.visibility(doubts).doubt(doubts);
     }
 
     fn validate(&self, rules: &Rules<'_>) -> Result<(), String> {
@@ -271,6 +272,33 @@ impl SvgDraft {
         Drawn {
             drawing,
             antialias: self.antialias,
+        }
+    }
+
+    /// How it lies in a node.
+    fn visibility(&self, doubts: &Doubts<'_>) -> Visibility {
+        let is_sized = doubts.node.width.is_some() || doubts.node.height.is_some();
+        let transform = self.transform(doubts.size).filter(|_| is_sized);
+        let [x, _, _, y, left, top] = transform.unwrap_or_default().as_coeffs();
+        let bounds = self.loaded.drawing.pixels();
+        let low = |place: i64, by: f64, from: f64| (place as f64 * by + from).floor() as i64;
+        let high = |place: i64, by: f64, from: f64| (place as f64 * by + from).ceil() as i64;
+        let pixels = bounds.map(|b| {
+            (
+                low(b.0, x, left),
+                low(b.1, y, top),
+                high(b.2, x, left),
+                high(b.3, y, top),
+            )
+        });
+        let sides = self.loaded.size.or(self.loaded.sides);
+        let sides = sides.map(|(width, height)| (width * x, height * y));
+        Visibility {
+            noun: "drawing",
+            pixels,
+            sides,
+            measured: Measured::File,
+            empty: "the file has no shape that is filled or has a line along it",
         }
     }
 

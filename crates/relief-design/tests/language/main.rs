@@ -16,5 +16,6 @@ mod natural;
 mod nodes;
 mod parameters;
 mod reference;
+mod visibility;
 mod warnings;
 mod wrong_designs;

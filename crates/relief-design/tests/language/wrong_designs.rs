@@ -14,7 +14,7 @@ use relief_raster::Depth;
 use crate::files;
 
 /// Drawings in which something is wrong.
-const DRAWINGS: [(&str, &str); 17] = [
+const DRAWINGS: [(&str, &str); 18] = [
     (
         "text.svg",
         "<svg xmlns='http://www.w3.org/2000/svg' width='40' height='30'>\n  <text>a</text>\n  <rect width='9' height='9' fill='#fff'/>\n</svg>",
@@ -42,6 +42,10 @@ const DRAWINGS: [(&str, &str); 17] = [
     (
         "arc.gbr",
         "%FSLAX26Y26*%\n%MOMM*%\n%ADD10C,1*%\nD10*\nG02X1Y1D01*\nM02*\n",
+    ),
+    (
+        "without_star.gbr",
+        "%FSLAX26Y26*%\n%MOMM*%\nG75\n%LPD*%\n%ADD10R,3X2*%\nD10*\nX0Y0D03*\nM02*\n",
     ),
     ("words.stl", "solid a\nfacet normal 0 0 1\nouter ring\n"),
     ("open.stl", "solid a\nfacet normal 0 0 1\nouter loop\nvertex 0 0"),

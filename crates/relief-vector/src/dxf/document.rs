@@ -27,6 +27,8 @@ pub struct Document {
     pub(super) names: HashMap<Arc<str>, u32>,
     /// The corners of all polylines, with the bulge of the side from each to the next.
     pub(super) corners: Vec<(f64, f64, f64)>,
+    /// Widths of the sides of polylines that have more than one, at the begin and at the end of each.
+    pub(super) widths: Vec<[f64; 2]>,
     pub(super) limits: Limits,
     pub(super) memory: Memory,
 }
@@ -55,6 +57,13 @@ pub(super) enum Shape {
         closed: bool,
         /// The width of a line along it, above 0.
         width: Option<f64>,
+    },
+    /// A polyline of more than one width.
+    Tapered {
+        corners: Range<usize>,
+        closed: bool,
+        /// Those of its sides.
+        widths: Range<usize>,
     },
     /// A quadrilateral or a triangle that is filled.
     Solid(Range<usize>),
@@ -115,51 +124,12 @@ struct Open {
     slanted: bool,
     paper: bool,
     corners: Range<usize>,
-    widths: Widths,
+    /// Of the sides that begin at its corners.
+    widths: Vec<Written>,
 }
 
-/// Widths of the sides of a polyline, each at its begin and at its end.
-#[derive(Default)]
-struct Widths {
-    /// The least and the greatest that are written, but for those of the last side.
-    written: Option<(f64, f64)>,
-    /// Whether one is not, at the begin of a side and at its end.
-    missing: [bool; 2],
-    /// Those of the last side, which is none where the polyline is open.
-    last: Option<[Option<f64>; 2]>,
-}
-
-impl Widths {
-    fn corner(&mut self, own: [Option<f64>; 2]) {
-        self.side();
-        self.last = Some(own);
-    }
-
-    fn side(&mut self) {
-        for (width, missing) in self.last.take().into_iter().flatten().zip(&mut self.missing) {
-            match width {
-                Some(width) => widen(&mut self.written, width),
-                None => *missing = true,
-            }
-        }
-    }
-
-    /// The least and the greatest width, where sides that have none of their own have these.
-    fn range(&mut self, closed: bool, given: [f64; 2]) -> (f64, f64) {
-        if closed {
-            self.side();
-        }
-        let mut range = self.written;
-        for (width, _) in given
-            .into_iter()
-            .zip(self.missing)
-            .filter(|(_, missing)| *missing)
-        {
-            widen(&mut range, width);
-        }
-        range.unwrap_or_default()
-    }
-}
+/// The widths of a side of a polyline at its begin and at its end, where they are written.
+type Written = [Option<f64>; 2];
 
 impl Open {
     fn number(&self, code: usize) -> f64 {
@@ -217,6 +187,7 @@ impl Document {
             blocks: Vec::new(),
             names: HashMap::new(),
             corners: Vec::new(),
+            widths: Vec::new(),
             limits,
             memory: Memory::new(&limits),
         };
@@ -412,7 +383,8 @@ impl Document {
                     if open.flags() & (16 | 128) == 0 {
                         self.corner((open.number(10), open.number(20), open.number(42)))?;
                         whole.corners.end = self.corners.len();
-                        whole.widths.corner([40, 41].map(|code| open.optional(code)));
+                        let widths = [40, 41].map(|code| open.optional(code));
+                        self.memory.push(&mut whole.widths, widths)?;
                     }
                 }
                 ("SEQEND", whole) => {
@@ -446,7 +418,7 @@ impl Document {
             slanted: false,
             paper: false,
             corners: start..start,
-            widths: Widths::default(),
+            widths: Vec::new(),
         };
         let of_corners = open.kind == "LWPOLYLINE";
         loop {
@@ -460,7 +432,7 @@ impl Document {
                     let x = groups.number()?;
                     self.corner((x, 0.0, 0.0))?;
                     open.corners.end = self.corners.len();
-                    open.widths.corner([None; 2]);
+                    self.memory.push(&mut open.widths, [None; 2])?;
                 }
                 code @ (20 | 40..=42) if of_corners => {
                     let number = groups.number()?;
@@ -472,7 +444,7 @@ impl Document {
                             20 => corner.1 = number,
                             42 => corner.2 = number,
                             _ => {
-                                if let Some(last) = &mut open.widths.last {
+                                if let Some(last) = open.widths.last_mut() {
                                     last[usize::from(code == 41)] = Some(number);
                                 }
                             }
@@ -492,7 +464,14 @@ impl Document {
         Ok(open)
     }
 
-    fn finish(&mut self, mut open: Open, block: &mut Block) -> Result<(), Error> {
+    fn finish(&mut self, open: Open, block: &mut Block) -> Result<(), Error> {
+        let taken = (open.widths.capacity() * size_of::<Written>()) as u64;
+        let finished = self.shape(open, block);
+        self.memory.give(taken);
+        finished
+    }
+
+    fn shape(&mut self, open: Open, block: &mut Block) -> Result<(), Error> {
         // What lies on paper is a picture of the drawing.
         if open.paper {
             return Ok(());
@@ -526,19 +505,30 @@ impl Document {
                 } else {
                     [0.0; 2]
                 };
-                let (least, greatest) = match constant {
-                    Some(width) => (width, width),
-                    None => open.widths.range(closed, given),
-                };
+                // The last corner of an open polyline begins no side.
+                let sides = open.widths.len() - usize::from(!closed && !open.widths.is_empty());
+                let widths = open.widths[..sides].iter().map(|[begin, end]| match constant {
+                    Some(width) => [width; 2],
+                    None => [begin.unwrap_or(given[0]), end.unwrap_or(given[1])],
+                });
+                let mut all = widths.clone().flatten();
+                let first = all.next().unwrap_or(0.0);
                 if is_old && open.flags() & (16 | 64) != 0 {
                     Shape::Other("a mesh")
-                } else if least != greatest {
-                    Shape::Other("a polyline of more than one width")
+                } else if all.any(|width| width != first) {
+                    let start = self.widths.len();
+                    self.memory.reserve(&mut self.widths, sides)?;
+                    self.widths.extend(widths);
+                    Shape::Tapered {
+                        corners: open.corners.clone(),
+                        closed,
+                        widths: start..self.widths.len(),
+                    }
                 } else {
                     Shape::Polyline {
                         corners: open.corners.clone(),
                         closed,
-                        width: (least > 0.0).then_some(least),
+                        width: (first > 0.0).then_some(first),
                     }
                 }
             }
@@ -615,9 +605,4 @@ impl Document {
 
 fn unfinished<R: Read>(groups: &Groups<R>, polyline: &Open) -> Error {
     groups.fault(format!("the POLYLINE of line {} has no SEQEND", polyline.line))
-}
-
-fn widen(range: &mut Option<(f64, f64)>, width: f64) {
-    let (least, greatest) = range.unwrap_or((width, width));
-    *range = Some((least.min(width), greatest.max(width)));
 }

@@ -7,6 +7,7 @@ use kurbo::{Affine, Arc, BezPath, PathEl, Point, Vec2};
 
 use super::Error;
 use super::document::{Block, Document, Entity, INHERITED, Insert, Shape};
+use super::taper::Taper;
 use crate::assembly::{Assembly, Bounds, Linear, Place, apply, finer, placed, product, turn, union};
 use crate::drawing::{Cell, Drawing, Lattice, Placement, spread};
 use crate::flatten::{MAX, nearest};
@@ -231,16 +232,7 @@ impl Drawer<'_> {
         self.open[number as usize] = true;
         let block = &document.blocks[number as usize];
         let memory = self.assembly.memory();
-        let curves = || {
-            Curves::new(
-                self.options,
-                &document.corners,
-                block.base,
-                linear,
-                limits,
-                memory.clone(),
-            )
-        };
+        let curves = || Curves::new(self.options, document, block.base, linear, limits, memory.clone());
         let (mut drawn, all) = (curves(), curves());
         let mut placements = Vec::new();
         let mut own = None;
@@ -443,7 +435,7 @@ fn flat(drawing: &Drawing, root: u32, limits: &Limits, memory: &Memory) -> Resul
 /// The curves of a block, in pixels from where it is inserted.
 struct Curves<'a> {
     options: &'a Options,
-    corners: &'a [(f64, f64, f64)],
+    document: &'a Document,
     base: (f64, f64),
     linear: Linear,
     limits: Limits,
@@ -485,7 +477,7 @@ struct Piece {
 impl<'a> Curves<'a> {
     fn new(
         options: &'a Options,
-        corners: &'a [(f64, f64, f64)],
+        document: &'a Document,
         base: (f64, f64),
         linear: Linear,
         limits: Limits,
@@ -493,7 +485,7 @@ impl<'a> Curves<'a> {
     ) -> Self {
         Self {
             options,
-            corners,
+            document,
             base,
             linear,
             limits,
@@ -520,12 +512,12 @@ impl<'a> Curves<'a> {
         let transform = self.transform(entity.mirrored);
         let tolerance = arc_tolerance(transform);
         match &entity.shape {
-            Shape::Polyline { corners, closed, .. } => {
-                let path = polyline(&self.corners[corners.clone()], *closed, tolerance);
+            Shape::Polyline { corners, closed, .. } | Shape::Tapered { corners, closed, .. } => {
+                let path = polyline(&self.document.corners[corners.clone()], *closed, tolerance);
                 (transform * path, *closed)
             }
             Shape::Solid(corners) => (
-                transform * polyline(&self.corners[corners.clone()], true, tolerance),
+                transform * polyline(&self.document.corners[corners.clone()], true, tolerance),
                 true,
             ),
             Shape::Circle { centre, radius } => (
@@ -596,6 +588,23 @@ impl<'a> Curves<'a> {
                 let width = width * crate::stroke::scale(self.transform(false));
                 self.sketch
                     .stroke(&path, Affine::IDENTITY, value, &Stroke::solid(width))?;
+            }
+            Shape::Tapered {
+                corners,
+                closed,
+                widths,
+            } if self.options.stroke.is_none() => {
+                let transform = self.transform(entity.mirrored);
+                let outline = Taper {
+                    corners: &self.document.corners[corners.clone()],
+                    closed: *closed,
+                    widths: &self.document.widths[widths.clone()],
+                    tolerance: arc_tolerance(transform),
+                    limit: self.limits.points,
+                    memory: &self.memory,
+                };
+                self.sketch
+                    .fill(&outline.outline()?, transform, value, Rule::NonZero)?;
             }
             _ => {
                 self.elements += path.elements().len() as u64;

@@ -10,6 +10,7 @@
 mod document;
 mod draw;
 mod groups;
+mod taper;
 
 pub use document::Document;
 pub use draw::{Layout, NotDrawn, Options, Origin, Warning};

@@ -213,9 +213,10 @@ fn close(library: &mut Library, open: &Open, layers: &Layers, into: u32) -> Resu
             if points.is_empty() {
                 return Err(Fault::Element("an element without points"));
             }
-            let drawn = layers.has(open.layer.into(), open.datatype.into());
+            let (layer, datatype) = (open.layer.into(), open.datatype.into());
+            let layer = (library.layer(layer, datatype)?, layers.has(layer, datatype));
             let path = (open.kind == kind::PATH).then_some(open.path);
-            library.shape(into, open.first, drawn, path)?;
+            library.shape(into, open.first, layer, path)?;
         }
         // Texts and nodes cover nothing.
         _ => library.take_back(open.first),

@@ -1,5 +1,6 @@
 //! What a file holds, before it is drawn.
 
+use super::Warning;
 use super::aperture::Aperture;
 use crate::assembly::Linear;
 use crate::limits::{Limits, Memory};
@@ -21,6 +22,16 @@ pub struct Board {
     pub(super) arcs: Vec<Arc>,
     pub(super) limits: Limits,
     pub(super) memory: Memory,
+    pub(super) warnings: Vec<Warning>,
+    pub(super) more: u64,
+}
+
+impl Board {
+    /// What was read though the format does not have it so, the first of it, and how many more there are.
+    #[must_use]
+    pub fn warnings(&self) -> (&[Warning], u64) {
+        (&self.warnings, self.more)
+    }
 }
 
 /// A part of a line, from where the one before it ended.

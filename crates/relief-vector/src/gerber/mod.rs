@@ -19,6 +19,21 @@ mod words;
 pub use board::Board;
 pub use draw::{Layout, Options, Origin};
 
+/// Something that is read though the format does not have it so.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Warning {
+    /// The line of the file, counted from 1.
+    pub line: u64,
+    /// What was found, and what it is read as.
+    pub what: String,
+}
+
+impl std::fmt::Display for Warning {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "line {}: {}", self.line, self.what)
+    }
+}
+
 /// Why a file cannot be read or drawn.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {

@@ -125,6 +125,8 @@ impl<R: Read> Reader<R> {
                 arcs: Vec::new(),
                 limits,
                 memory: Memory::new(&limits),
+                warnings: Vec::new(),
+                more: 0,
             },
             unit: None,
             format: None,
@@ -184,6 +186,7 @@ impl<R: Read> Reader<R> {
         let per_unit = 10_u64.pow(self.format.map_or(0, |format| format.decimals));
         self.board.unit = (above, below * per_unit);
         self.board.per_unit = per_unit as f64;
+        (self.board.warnings, self.board.more) = (self.words.warnings, self.words.more);
         Ok(self.board)
     }
 

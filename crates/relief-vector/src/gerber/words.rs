@@ -2,7 +2,10 @@
 
 use std::io::Read;
 
-use super::Error;
+use super::{Error, Warning};
+
+/// The most warnings that are kept.
+const MAX_WARNINGS: usize = 64;
 
 /// The longest word that is read.
 const MAX_WORD: usize = 1 << 20;
@@ -32,6 +35,10 @@ pub(super) struct Words<R> {
     /// Whether it stands between `%`.
     pub(super) extended: bool,
     word: Vec<u8>,
+    /// The first commands that have no `*`.
+    pub(super) warnings: Vec<Warning>,
+    /// How many more there are.
+    pub(super) more: u64,
 }
 
 impl<R: Read> Words<R> {
@@ -46,6 +53,8 @@ impl<R: Read> Words<R> {
             line: 1,
             extended: false,
             word: Vec::new(),
+            warnings: Vec::new(),
+            more: 0,
         }
     }
 
@@ -94,6 +103,12 @@ impl<R: Read> Words<R> {
                     }
                     self.line = self.at;
                 }
+                b'%' if self.is_code_on_a_line() => {
+                    // It begins the command after this one.
+                    self.place -= 1;
+                    self.tell();
+                    return Ok(Next::Word);
+                }
                 b'%' if !self.is_comment() => {
                     return Err(self.fault(format!("expected * before %, after {:?}", shown(&self.text()))));
                 }
@@ -124,6 +139,29 @@ impl<R: Read> Words<R> {
         let digit = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_digit);
         !self.extended
             && (self.word.starts_with(b"G04") || (self.word.starts_with(b"G4") && !digit(self.word.get(2))))
+    }
+
+    /// Whether the word at hand is a G code alone, and its line has ended. gerbonara 1.5.0 writes `G75` so, and readers that go letter by letter
+    /// need no `*` there. What has coordinates may be cut short, and what stands between `%` may lack more than its `*`.
+    fn is_code_on_a_line(&self) -> bool {
+        let digits = self.word.trim_ascii().strip_prefix(b"G").unwrap_or_default();
+        !self.extended
+            && self.at > self.line
+            && (1..=3).contains(&digits.len())
+            && digits.iter().all(u8::is_ascii_digit)
+    }
+
+    /// Notes that the word at hand has no `*`.
+    fn tell(&mut self) {
+        if self.warnings.len() == MAX_WARNINGS {
+            self.more += 1;
+            return;
+        }
+        let text = self.text();
+        self.warnings.push(Warning {
+            line: self.line,
+            what: format!("{text} has no * behind it; it is read as {text}*"),
+        });
     }
 
     pub(super) fn text(&self) -> String {

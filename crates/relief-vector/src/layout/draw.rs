@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use kurbo::{Affine, BezPath, PathEl, Point, Shape as _, Vec2};
+use kurbo::{Affine, BezPath, PathEl, Point, Vec2};
 
 use super::Error;
 use super::library::{Library, Path, Reference, Shape, Step};
@@ -11,7 +11,7 @@ use crate::drawing::{Cell, Drawing, Element, Lattice, Placement, spread};
 use crate::flatten::{coarsened, cubic, fine, nearest, quadratic};
 use crate::length::gcd;
 use crate::limits::{Memory, Refused};
-use crate::stroke::{Cap, Join, Stroke, outline};
+use crate::stroke::{Cap, Join, Stroke, closed, outline, turned};
 use crate::{Pixel, Rule};
 
 pub use crate::assembly::Origin;
@@ -113,6 +113,14 @@ impl Library {
             size,
             reach,
         })
+    }
+
+    /// The layers of a cell, or of the only one that no other places, and of all that it places, ascending; those on which nothing lies are not among them.
+    ///
+    /// # Errors
+    /// Where there is no such cell, or no memory to count.
+    pub fn layers(&self, cell: Option<&str>) -> Result<Vec<super::Layer>, Error> {
+        Ok(self.layers_of(self.root(cell)?)?)
     }
 
     fn root(&self, name: Option<&str>) -> Result<u32, Error> {
@@ -642,28 +650,6 @@ fn pieces(line: &[Point], half: f64, out: &mut BezPath) {
             turned(closed(&[at, before, before + one * (half * beyond), after]), out);
         }
     }
-}
-
-fn closed(corners: &[Point]) -> BezPath {
-    let mut path = BezPath::with_capacity(corners.len() + 1);
-    for (number, corner) in corners.iter().enumerate() {
-        if number == 0 {
-            path.move_to(*corner);
-        } else {
-            path.line_to(*corner);
-        }
-    }
-    path.close_path();
-    path
-}
-
-/// Adds a piece, turned so that all pieces cover together what one of them does.
-fn turned(piece: BezPath, out: &mut BezPath) {
-    out.extend(if piece.area() < 0.0 {
-        piece.reverse_subpaths()
-    } else {
-        piece
-    });
 }
 
 /// Moves the ends of a line outwards.

@@ -2,6 +2,8 @@
 
 use std::ops::RangeInclusive;
 
+use super::Layer;
+
 /// Layers and datatypes, as `1/0,2/*`: layer 1 of datatype 0, and layer 2 of all datatypes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layers(Vec<(Option<i64>, Option<i64>)>);
@@ -51,6 +53,21 @@ impl Layers {
         let fits = |wanted: Option<i64>, is: i64| wanted.is_none_or(|wanted| wanted == is);
         self.0.iter().any(|(l, d)| fits(*l, layer) && fits(*d, datatype))
     }
+
+    /// The parts of the selection that name none of these layers, as `9/9` and `2/*`.
+    #[must_use]
+    pub fn absent(&self, there: &[Layer]) -> Vec<String> {
+        let part = |&(layer, datatype): &(Option<i64>, Option<i64>)| Self(vec![(layer, datatype)]);
+        let number = |number: Option<i64>| number.map_or_else(|| "*".to_owned(), |number| number.to_string());
+        let is_absent = |&part_of: &&(Option<i64>, Option<i64>)| {
+            let part = part(part_of);
+            !there.iter().any(|layer| part.has(layer.layer, layer.datatype))
+        };
+        let absent = self.0.iter().filter(is_absent);
+        absent
+            .map(|(layer, datatype)| format!("{}/{}", number(*layer), number(*datatype)))
+            .collect()
+    }
 }
 
 #[cfg(test)]
@@ -67,6 +84,14 @@ mod tests {
         for bad in ["", "1/0,", "a", "1/x", "1/2/3", "70000", "1:0"] {
             assert!(parse(bad).is_err(), "{bad:?}");
         }
+        let there = [(1, 0), (2, 5)].map(|(layer, datatype)| Layer {
+            layer,
+            datatype,
+            shapes: 1,
+        });
+        assert_eq!(parse("1/0,2/*,9/9,-3").unwrap().absent(&there), ["9/9", "-3/*"]);
+        assert!(Layers::all().absent(&there).is_empty());
+        assert_eq!(Layers::all().absent(&[]), ["*/*"]);
         assert!(Layers::parse("70000/1", &Layers::OASIS).unwrap().has(70_000, 1));
         for bad in ["-3", "4294967296"] {
             assert!(Layers::parse(bad, &Layers::OASIS).is_err(), "{bad:?}");

@@ -17,6 +17,9 @@ pub struct Library {
     /// The cells that the file holds, in its order.
     pub(super) order: Vec<u32>,
     pub(super) names: HashMap<Arc<str>, u32>,
+    /// Layers and datatypes, by their numbers.
+    layers: Vec<(i64, i64)>,
+    layer_numbers: HashMap<(i64, i64), u32>,
     /// All points, of all elements.
     pub(super) points: Vec<(i32, i32)>,
     pub(super) limits: Limits,
@@ -44,6 +47,8 @@ pub(super) struct Structure {
 #[derive(Debug)]
 pub(super) struct Shape {
     pub(super) points: Range<u32>,
+    /// The number of its layer and datatype.
+    pub(super) layer: u32,
     /// Whether its layer is one of those chosen.
     pub(super) drawn: bool,
     pub(super) path: Option<Box<Path>>,
@@ -101,6 +106,20 @@ pub(crate) struct Step {
     pub(crate) parts: u32,
 }
 
+/// A layer and a datatype, and how many shapes lie on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Layer {
+    /// The layer.
+    pub layer: i64,
+    /// The datatype.
+    pub datatype: i64,
+    /// The shapes, each counted for every copy of its cell.
+    pub shapes: u128,
+}
+
+/// What a layer takes in the map that knows it.
+const KNOWN_LAYER: u64 = 2 * (size_of::<((i64, i64), u32)>() as u64 + 1);
+
 /// What a name takes in a map, beside its letters.
 const NAMED: u64 = 2 * (size_of::<(Arc<str>, u32)>() as u64 + 1) + 16;
 
@@ -114,6 +133,8 @@ impl Library {
             structures: Vec::new(),
             order: Vec::new(),
             names: HashMap::new(),
+            layers: Vec::new(),
+            layer_numbers: HashMap::new(),
             points: Vec::new(),
             limits,
             memory: Memory::new(&limits),
@@ -135,6 +156,63 @@ impl Library {
     /// The names of all cells, in the order of the file.
     pub fn cells(&self) -> impl Iterator<Item = &str> {
         self.order.iter().map(|number| self.name(*number))
+    }
+
+    /// The layers of a structure and of all that it places, ascending.
+    pub(super) fn layers_of(&self, root: u32) -> Result<Vec<Layer>, Refused> {
+        // The order and what waits, what was seen, and how many copies there are.
+        let (structures, layers) = (self.structures.len() as u64, self.layers.len() as u64);
+        self.memory
+            .room(structures * (2 * 32 + 1 + 16) + layers * 3 * 32)?;
+        // Each structure before those that it places; one that contains itself is left to who draws it.
+        let (mut order, mut state) = (Vec::new(), vec![false; self.structures.len()]);
+        let mut open = vec![(root, 0)];
+        state[root as usize] = true;
+        while let Some((number, next)) = open.last_mut() {
+            match self.structures[*number as usize].references.get(*next) {
+                Some(reference) => {
+                    *next += 1;
+                    if !std::mem::replace(&mut state[reference.cell as usize], true) {
+                        open.push((reference.cell, 0));
+                    }
+                }
+                None => {
+                    order.push(*number);
+                    open.pop();
+                }
+            }
+        }
+        let (mut copies, mut shapes) = (
+            vec![0_u128; self.structures.len()],
+            vec![0_u128; self.layers.len()],
+        );
+        copies[root as usize] = 1;
+        for number in order.into_iter().rev() {
+            let (structure, own) = (&self.structures[number as usize], copies[number as usize]);
+            for shape in &structure.shapes {
+                let sum = &mut shapes[shape.layer as usize];
+                *sum = sum.saturating_add(own);
+            }
+            for reference in &structure.references {
+                let array = reference.array.as_ref();
+                let count = array.map_or(1, |array| u64::from(array.columns) * u64::from(array.rows));
+                let sum = &mut copies[reference.cell as usize];
+                *sum = sum.saturating_add(own.saturating_mul(count.into()));
+            }
+        }
+        let mut layers: Vec<Layer> = self
+            .layers
+            .iter()
+            .zip(shapes)
+            .filter(|(_, shapes)| *shapes > 0)
+            .map(|(&(layer, datatype), shapes)| Layer {
+                layer,
+                datatype,
+                shapes,
+            })
+            .collect();
+        layers.sort_unstable();
+        Ok(layers)
     }
 
     /// The name of a cell; that of a part is empty.
@@ -257,16 +335,29 @@ impl Library {
         Ok(())
     }
 
-    /// A shape of a cell, of all points after the `first`.
+    /// The number of a layer and a datatype.
+    pub(crate) fn layer(&mut self, layer: i64, datatype: i64) -> Result<u32, Refused> {
+        if let Some(number) = self.layer_numbers.get(&(layer, datatype)) {
+            return Ok(*number);
+        }
+        let number = self.layers.len() as u32;
+        self.memory.take(KNOWN_LAYER)?;
+        self.memory.push(&mut self.layers, (layer, datatype))?;
+        self.layer_numbers.insert((layer, datatype), number);
+        Ok(number)
+    }
+
+    /// A shape of a cell, of all points after the `first`, on a layer by its number.
     pub(crate) fn shape(
         &mut self,
         into: u32,
         first: usize,
-        drawn: bool,
+        (layer, drawn): (u32, bool),
         path: Option<Path>,
     ) -> Result<(), Error> {
         let shape = Shape {
             points: first as u32..self.points.len() as u32,
+            layer,
             drawn,
             path: match path {
                 Some(path) => {

@@ -15,8 +15,8 @@ mod library;
 
 pub use draw::{Layout, Options, Origin};
 pub use layers::{BadLayers, Layers};
-pub use library::Library;
 pub(crate) use library::{Array, Path, Reference, Step, Unit};
+pub use library::{Layer, Library};
 
 /// What a file is that was taken for a layout of another format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -314,14 +314,14 @@ impl<R: Read> Reader<'_, R> {
             record::PLACEMENT | record::PLACEMENT_TURNED => self.placement(kind, info, into),
             record::TEXT => self.text(info),
             _ => {
-                let drawn = self.layer(info)?;
-                self.shape(kind, info, drawn, into)
+                let layer = self.layer(info)?;
+                self.shape(kind, info, layer, into)
             }
         }
     }
 
-    /// The layer and the datatype of a shape; whether they are drawn.
-    fn layer(&mut self, info: u8) -> Result<bool, Error> {
+    /// The number of the layer and the datatype of a shape, and whether they are drawn.
+    fn layer(&mut self, info: u8) -> Result<(u32, bool), Error> {
         if info & 0x01 != 0 {
             self.modal.layer = Some(self.bytes.unsigned()?);
         }
@@ -332,7 +332,11 @@ impl<R: Read> Reader<'_, R> {
             return Err(self.bytes.fault("a shape without a layer or a datatype"));
         };
         let number = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
-        Ok(self.layers.has(number(layer), number(datatype)))
+        let (layer, datatype) = (number(layer), number(datatype));
+        Ok((
+            self.library.layer(layer, datatype)?,
+            self.layers.has(layer, datatype),
+        ))
     }
 
     /// Where a shape lies and how it is repeated; whether it is.
@@ -480,7 +484,7 @@ impl<R: Read> Reader<'_, R> {
         ))
     }
 
-    fn shape(&mut self, kind: u8, info: u8, drawn: bool, into: u32) -> Result<(), Error> {
+    fn shape(&mut self, kind: u8, info: u8, layer: (u32, bool), into: u32) -> Result<(), Error> {
         let mut path = None;
         let corners: Vec<(i64, i64)> = match kind {
             record::RECTANGLE => {
@@ -537,7 +541,7 @@ impl<R: Read> Reader<'_, R> {
             record::PATH => &self.path,
             _ => &corners,
         };
-        let shape = Copied { corners, drawn, path };
+        let shape = Copied { corners, layer, path };
         let at = self.modal.geometry;
         let repetition = self.modal.repetition.as_ref().filter(|_| is_repeated);
         shape
@@ -623,7 +627,8 @@ impl<R: Read> Reader<'_, R> {
 /// A shape with its corners from the place at which it lies.
 struct Copied<'s> {
     corners: &'s [(i64, i64)],
-    drawn: bool,
+    /// The number of its layer, and whether it is drawn.
+    layer: (u32, bool),
     path: Option<Path>,
 }
 
@@ -714,7 +719,7 @@ impl Copied<'_> {
         // All are of 32 bits.
         let near = |v: i64| v as i32;
         library.extend(self.corners.iter().map(|(x, y)| (near(at.0 + x), near(at.1 + y))))?;
-        library.shape(into, first, self.drawn, self.path)?;
+        library.shape(into, first, self.layer, self.path)?;
         Ok(true)
     }
 }

@@ -5,7 +5,8 @@
 
 NAME.dxf is a file of ezdxf without what nothing here reads: tables but for layers, classes and objects. NAME.expected holds, a line
 each: the side of a pixel in units of the file, columns and rows, left and top of the grid, and the share of every pixel that is
-covered, by 32 x 32 places in it. Curves are those of `ezdxf.path`, flattened to 1/10 000; inserts are taken apart by `virtual_entities`.
+covered, by 32 x 32 places in it. Curves are those of `ezdxf.path`, flattened to 1/10 000; inserts are taken apart by `virtual_entities`; lines of
+more than one width are the faces of `ezdxf.render.trace`.
 """
 
 import io
@@ -16,6 +17,7 @@ import ezdxf
 import numpy as np
 from ezdxf import path
 from ezdxf.enums import InsertUnits
+from ezdxf.render.trace import TraceBuilder
 
 HERE = pathlib.Path(__file__).parent
 FINE = 32
@@ -67,6 +69,27 @@ def blocks():
     return doc
 
 
+def tapers():
+    """Lines of more than one width: straight, around corners to both sides, closed, along arcs, and in blocks that are turned and mirrored. Arcs go on in the
+    direction of the sides beside them, as ezdxf joins no others, and widths are the same on both sides of a corner, as it cuts off the head of an arrow."""
+    doc = ezdxf.new("R2000")
+    doc.header["$INSUNITS"] = InsertUnits.Millimeters
+    space = doc.modelspace()
+    line = [(3, 3, 0.5, 3), (15, 5, 3, 1), (20, 13, 1, 2.5), (31, 9, 2.5, 0), (38, 15)]
+    space.add_lwpolyline([(*corner, 0, 0)[:4] for corner in line], format="xyse")
+    space.add_lwpolyline([(45, 4, 1, 3), (60, 6, 3, 2), (52, 17, 2, 1)], format="xyse", close=True)
+    # An arc that goes on straight.
+    space.add_lwpolyline([(24, 22, 1, 2, 0), (32, 22, 2, 4, 1), (32, 34, 4, 0.5, 0), (24, 34, 0, 0, 0)], format="xyseb")
+    space.add_lwpolyline([(45, 34, 3, 0.2, -0.7), (60, 30, 0, 0, 0)], format="xyseb")
+    old = space.add_polyline2d([(4, 32), (12, 36), (20, 32)], dxfattribs={"default_start_width": 2.5, "default_end_width": 2.5})
+    old.vertices[0].dxf.start_width = 0.25
+    old.vertices[1].dxf.end_width = 1
+    leaf = doc.blocks.new("leaf", base_point=(1, 1))
+    leaf.add_lwpolyline([(1, 1, 0, 1.5), (4, 2, 1.5, 0.5), (5, 5, 0, 0)], format="xyse")
+    space.add_blockref("leaf", (62, 22), dxfattribs={"rotation": 30, "xscale": -2, "yscale": 2})
+    return doc
+
+
 def outlines(doc):
     """Outlines of what is drawn: a list of elements, each a list of closed outlines under the even-odd rule."""
     hidden = {layer.dxf.name for layer in doc.layers if layer.is_off() or layer.is_frozen()}
@@ -81,6 +104,9 @@ def outlines(doc):
                     of(list(one.virtual_entities()), elements)
             elif entity.dxftype() == "SOLID":
                 elements.append([[(v.x, v.y) for v in entity.wcs_vertices()]])
+            elif entity.dxftype() in ("LWPOLYLINE", "POLYLINE") and entity.has_width:
+                trace = TraceBuilder.from_polyline(entity, segments=2048)
+                elements.extend([[(v.x, v.y) for v in face]] for face in trace.faces_wcs(entity.ocs(), 0))
             else:
                 points = [(v.x, v.y) for v in path.make_path(entity).flattening(1e-4)]
                 (closed if math.dist(points[0], points[-1]) < 1e-6 else pieces).append(points)
@@ -186,3 +212,4 @@ def text(doc):
 
 write("curves", curves(), 1.0)
 write("blocks", blocks(), 1.25)
+write("tapers", tapers(), 1.0)

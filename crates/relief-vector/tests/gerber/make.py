@@ -1,11 +1,12 @@
 """Makes the boards of the tests, and what is expected of them with the geometry of other programs.
 
-    pip install --pre 'pygerber[shapely]==3.0.0a4'
+    pip install --pre 'pygerber[shapely]==3.0.0a4' gerbonara==1.5.0
     python make.py
 
 NAME.gbr is a board. NAME.expected holds, a line each: the side of a pixel in micrometres, columns and rows, and the share of every pixel that is
 covered, by polygons of Shapely with 720 chords in a circle, cut by every pixel. Those of apertures, lines and regions are pygerber's. Those of macros, copies
 and blocks are written out below: pygerber 3.0.0a4 turns polygons of macros around the wrong place, and has repeated blocks and clear ones elsewhere.
+One board is written by gerbonara, of objects that are written out below.
 """
 
 import logging
@@ -13,6 +14,10 @@ import math
 import pathlib
 
 import shapely
+from gerbonara import GerberFile as Gerbonara
+from gerbonara.apertures import CircleAperture, RectangleAperture
+from gerbonara.graphic_objects import Arc, Flash, Line, Region
+from gerbonara.utils import MM
 from pygerber.gerber.api import GerberFile
 from pygerber.vm import render
 from shapely import affinity
@@ -347,6 +352,32 @@ def blocks():
     return painted(objects)
 
 
+def written_by_gerbonara():
+    board = Gerbonara()
+    thin, wide = CircleAperture(0.4, unit=MM), CircleAperture(0.9, unit=MM)
+    pad = RectangleAperture(1.2, 0.8, unit=MM)
+    board.objects += [
+        Line(1, 1, 5, 1.5, aperture=thin, unit=MM),
+        Arc(5, 1.5, 5, 4.5, 0, 1.5, False, aperture=wide, unit=MM),
+        Flash(2, 4, aperture=pad, unit=MM),
+        Region([(7, 4), (9, 4.25), (9, 6), (7.5, 6)], [None] * 4, unit=MM),
+    ]
+    return board.write_to_bytes().decode()
+
+
+def gerbonara():
+    """The objects of that board."""
+    arc = [(5 + 1.5 * math.sin(a), 3 - 1.5 * math.cos(a)) for a in (math.pi * k / 360 for k in range(361))]
+    return shapely.union_all(
+        [
+            line(1, 1, 5, 1.5, 0.4),
+            LineString(arc).buffer(0.45, quad_segs=180),
+            rectangle(2, 4, 1.2, 0.8),
+            Polygon([(7, 4), (9, 4.25), (9, 6), (7.5, 6)]),
+        ]
+    )
+
+
 def by_pygerber(text):
     """What is dark, in millimetres."""
     rvmc = GerberFile.from_str(text)._get_rvmc()
@@ -357,8 +388,9 @@ def by_pygerber(text):
 
 def main():
     logging.disable(logging.WARNING)
-    written = {"macros": macros, "copies": copies, "blocks": blocks}
-    for name, (text, micrometres) in BOARDS.items():
+    written = {"macros": macros, "copies": copies, "blocks": blocks, "gerbonara": gerbonara}
+    boards = BOARDS | {"gerbonara": (written_by_gerbonara(), 110)}
+    for name, (text, micrometres) in boards.items():
         (HERE / f"{name}.gbr").write_text(text)
         shape = written[name]() if name in written else by_pygerber(text)
         left, bottom, right, top = shape.bounds

@@ -103,6 +103,50 @@ fn blocks_in_blocks_lie_where_shapely_has_them() {
 }
 
 #[test]
+fn a_board_of_gerbonara_is_read_and_its_g75_told() {
+    check("gerbonara");
+    let text = include_str!("gerbonara.gbr");
+    let board = Board::read(text.as_bytes(), Limits::default()).unwrap();
+    let (warnings, more) = board.warnings();
+    let told: Vec<String> = warnings.iter().map(ToString::to_string).collect();
+    assert_eq!(told, ["line 5: G75 has no * behind it; it is read as G75*"]);
+    assert_eq!(more, 0);
+    let options = pixels(11_000);
+    let mended = drawn(&text.replace("G75\n", "G75*\n"), &options);
+    assert_eq!(samples(&drawn(text, &options)), samples(&mended));
+}
+
+#[test]
+fn only_a_g_code_in_a_line_of_its_own_may_lack_its_star() {
+    let with = |head: &str| format!("%FSLAX26Y26*%\n{head}%ADD10R,2X1*%\nD10*\nX0Y0D03*\nM02*\n");
+    let warned = |head: &str| {
+        let text = with(head);
+        let board = Board::read(text.as_bytes(), Limits::default()).unwrap_or_else(|e| panic!("{e}: {text}"));
+        let lines: Vec<u64> = board.warnings().0.iter().map(|warning| warning.line).collect();
+        (lines, board.warnings().1)
+    };
+    assert_eq!(warned("%MOMM*%\nG75*\n"), (vec![], 0));
+    assert_eq!(warned("%MOMM*%\r\n  G75 \r\n\r\n%LPD*%\n"), (vec![3], 0));
+    // It does what it would with its star.
+    assert_eq!(warned("G71\n%LPD*%\nG01\n"), (vec![2, 4], 0));
+    assert_eq!(warned(&format!("%MOMM*%\n{}", "G75\n%LPD*%\n".repeat(100))).1, 36);
+    for (head, what) in [
+        (
+            "%MOMM*%\nG75%LPD*%\n",
+            "line 3: expected * before %, after \"G75\"",
+        ),
+        ("%MOMM*%\nD10\n%LPD*%\n", "line 3: expected * before %"),
+        ("%MOMM*%\nX0Y0D02\n%LPD*%\n", "line 3: expected * before %"),
+        ("%MOMM*%\nM02\n%LPD*%\n", "line 3: expected * before %"),
+        ("%MOMM*%\nG01X1\n%LPD*%\n", "line 3: expected * before %"),
+        ("%MOMM\n%", "line 2: expected * before %"),
+    ] {
+        let told = refused(&with(head));
+        assert!(told.starts_with(what), "{head:?}: {told}");
+    }
+}
+
+#[test]
 fn apertures_have_the_area_of_their_forms() {
     assert_area("%ADD10C,2*%D10*X0Y0D03*", PI);
     assert_area("%ADD10C,2X1*%D10*X0Y0D03*", 0.75 * PI);

@@ -236,6 +236,65 @@ fn shapes_and_cells_lie_farther_out_than_32_bits_reach() {
     }
 }
 
+#[test]
+fn layers_are_counted_with_all_copies_of_their_cells() {
+    use relief_vector::layout::Layer;
+    use write::{cell, file, grid, placement, rectangle};
+    let on = |layer: u8, mut shape: Vec<u8>| {
+        shape[2] = layer;
+        shape
+    };
+    let records = [
+        cell("TOP"),
+        on(7, rectangle(10, 10, &grid(100, 100, 20, 20))),
+        on(2, rectangle(10, 10, &[])),
+        placement("ROW", (0, 0), &grid(3, 2, 1_000, 1_000)),
+        placement("ROW", (9_000, 0), &[]),
+        cell("ROW"),
+        on(2, rectangle(5, 5, &[])),
+        placement("DOT", (0, 0), &grid(4, 5, 50, 50)),
+        cell("DOT"),
+        on(3, rectangle(1, 1, &[])),
+        cell("LONE"),
+        on(9, rectangle(1, 1, &[])),
+    ]
+    .concat();
+    let library = read(&file(&records), "2");
+    let layer = |layer: i64, shapes: u128| Layer {
+        layer,
+        datatype: 0,
+        shapes,
+    };
+    let of = |cell: &str| library.layers(Some(cell)).unwrap();
+    assert_eq!(of("TOP"), [layer(2, 1 + 7), layer(3, 7 * 20), layer(7, 10_000)]);
+    assert_eq!(of("ROW"), [layer(2, 1), layer(3, 20)]);
+    assert_eq!(of("LONE"), [layer(9, 1)]);
+    assert!(library.layers(Some("NONE")).is_err() && library.layers(None).is_err());
+    // 2^80 copies, and cells that contain each other.
+    let mut doubled = [cell("C0"), rectangle(1, 1, &[])].concat();
+    for number in 1..81 {
+        doubled.extend(
+            [
+                cell(&format!("C{number}")),
+                placement(&format!("C{}", number - 1), (0, 0), &grid(2, 2, 9, 9)),
+            ]
+            .concat(),
+        );
+    }
+    let library = read(&file(&doubled), "*");
+    assert_eq!(library.layers(Some("C60")).unwrap()[0].shapes, 1 << 120);
+    assert_eq!(library.layers(Some("C80")).unwrap()[0].shapes, u128::MAX);
+    let loops = [
+        cell("A"),
+        rectangle(1, 1, &[]),
+        placement("B", (0, 0), &[]),
+        cell("B"),
+        placement("A", (0, 0), &[]),
+    ];
+    let library = read(&file(&loops.concat()), "*");
+    assert!(library.layers(Some("A")).is_ok());
+}
+
 fn refused(bytes: &[u8]) -> Error {
     oasis::read(bytes, &Layers::all(), Limits::default()).unwrap_err()
 }

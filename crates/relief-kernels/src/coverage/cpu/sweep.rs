@@ -223,10 +223,33 @@ impl Sums<'_> {
             }
             return;
         }
+        // A few pixels: what lies in each of them is counted in all lines at once.
+        let few = crossings.len() >= FEW_LINES && (key.high >> 8) - pixel <= few_pixels(crossings.len());
+        if few {
+            for pixel in pixel..=(key.high >> 8).min((self.limit - 1) >> 8) {
+                let (mut count, mut part) = (0, 0);
+                for x in crossings {
+                    let beyond = (x - (pixel << 8)) as u32;
+                    let is_within = beyond < 256;
+                    count += u32::from(is_within);
+                    part += if is_within { beyond } else { 0 };
+                }
+                self.add(pixel as usize, count, part, change);
+            }
+            return;
+        }
         for x in crossings {
             self.cross(*x, change);
         }
     }
+}
+
+/// Fewer crossings are added one by one.
+const FEW_LINES: usize = 8;
+
+/// Over how many pixels more than one so many crossings may go to be counted pixel by pixel.
+const fn few_pixels(lines: usize) -> i32 {
+    2 + (lines / 8) as i32
 }
 
 /// Computes the samples of a piece whose chains were gathered, into the part of `out` at `at`.
