@@ -298,12 +298,12 @@ impl Builder {
         if self.index.placed.len() >= self.limits.placements as usize {
             return Err(Error::Placements(self.limits.placements));
         }
-        // Copies in one place are one.
-        if lattice.u == (0, 0) {
-            lattice.columns = 1;
+        // Copies in one place are one, and one copy takes no step.
+        if lattice.u == (0, 0) || lattice.columns == 1 {
+            (lattice.u, lattice.columns) = ((0, 0), 1);
         }
-        if lattice.v == (0, 0) {
-            lattice.rows = 1;
+        if lattice.v == (0, 0) || lattice.rows == 1 {
+            (lattice.v, lattice.rows) = ((0, 0), 1);
         }
         let bounds = extent(&own, &lattice, self.index.denominator).ok_or(Error::Far)?;
         self.index.bounds.include(bounds.left, bounds.top);
