@@ -11,6 +11,7 @@ use std::collections::BinaryHeap;
 use super::build::Error;
 use super::index::{Index, Lattice, Part, Placed, Shapes};
 use super::lookup::{Item, Lookup};
+use super::room::Room;
 
 /// The most work of a tile, where no other limit is given: some ten seconds of a core at 8 bits.
 pub const MAX_WORK: u64 = 1 << 30;
@@ -23,7 +24,9 @@ const COLUMNS: i64 = 64;
 const BANDS: usize = 3;
 
 /// Refuses an index of which a tile might take too long.
-pub(super) fn check(index: &Index, limit: u64) -> Result<(), Error> {
+pub(super) fn check(index: &Index, limit: u64, room: &mut Room) -> Result<(), Error> {
+    // A number for each part now, and another where it has to be known what is near it.
+    room.take(index.parts.len() as u64 * (size_of::<u64>() + size_of::<Option<u64>>()) as u64)?;
     let whole: Vec<u64> = index.parts.iter().map(|part| of_elements(index, part)).collect();
     let met = |placed: &Placed| meets(index, placed);
     let all = index
@@ -33,7 +36,10 @@ pub(super) fn check(index: &Index, limit: u64) -> Result<(), Error> {
     if all.fold(0, u64::saturating_add) <= limit {
         return Ok(());
     }
-    // Were all of it to meet one tile, it would be too much. So where does it lie?
+    // Were all of it to meet one tile, it would be too much. So where does it lie? Of a band, all may be open at the same time.
+    let parts = index.parts.iter().map(|part| part.lookup.longest());
+    let open = parts.fold(index.lookup.longest(), usize::max);
+    room.take(2 * (open * size_of::<Open>()) as u64)?;
     let mut near: Vec<Option<u64>> = vec![None; index.parts.len()];
     for placed in &index.placed {
         let part = placed.part as usize;
@@ -144,9 +150,12 @@ fn heaviest(lookup: &Lookup, width: i64, of: impl Fn(&Item, usize, bool) -> u64)
     most
 }
 
+/// Where an item ends, and its work.
+type Open = Reverse<(i64, u64)>;
+
 /// The greatest sum of the items of a band that may meet in so many units from left to right.
 fn greatest(lookup: &Lookup, band: usize, width: i64, of: impl Fn(&Item) -> u64) -> u64 {
-    let mut open = BinaryHeap::new();
+    let mut open: BinaryHeap<Open> = BinaryHeap::new();
     let (mut sum, mut greatest) = (0_u64, 0_u64);
     // A tile that ends where an item begins meets none that begins later.
     for item in lookup.band(band) {

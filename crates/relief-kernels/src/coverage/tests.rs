@@ -881,3 +881,104 @@ fn arrays_of_which_all_rows_meet_are_refused() {
         assert!(index.is_ok(), "{u:?}, {v:?}: {:?}", index.err());
     }
 }
+
+/// Parts of random outlines with random placements, handed to both.
+fn random_parts(
+    seed: u64,
+    parts: u32,
+    outlines: u32,
+    placements: u32,
+    memory: u64,
+) -> (Result<Index, Error>, u64) {
+    let mut state = seed;
+    let mut random = move |n: i64| {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as i64 % n
+    };
+    let limits = Limits {
+        memory,
+        ..Limits::default()
+    };
+    let (mut builder, mut weight) = (Builder::new(1, limits).unwrap(), super::Weight::new(1));
+    let mut build = || {
+        let mut all = Vec::new();
+        for _ in 0..parts {
+            all.push(builder.part());
+            weight.part();
+            for outline in 0..outlines {
+                if outline % 3 == 0 {
+                    builder.element(random(255) as u16, Rule::NonZero);
+                    weight.element();
+                }
+                let reach = 1 << (8 + random(14));
+                let points: Vec<_> = (0..3 + random(12))
+                    .map(|_| (random(reach), random(reach)))
+                    .collect();
+                weight.outline(&points);
+                builder.outline(&points)?;
+            }
+        }
+        weight.placements(u64::from(placements));
+        builder.expect(placements)?;
+        for _ in 0..placements {
+            let part = all[random(i64::from(parts)) as usize];
+            builder.place(part, Lattice::single((random(1 << 24), random(1 << 24))))?;
+        }
+        Ok(())
+    };
+    let built = build();
+    (built.and_then(|()| builder.finish()), weight.bytes())
+}
+
+#[test]
+fn the_weight_of_an_index_does_for_building_it() {
+    for (seed, parts, outlines, placements) in [
+        (1, 1, 3, 1),
+        (2, 40, 7, 3_000),
+        (3, 1, 9_000, 2),
+        (4, 900, 1, 900),
+        (5, 3, 2, 60_000),
+    ] {
+        let build = |memory| random_parts(seed, parts, outlines, placements, memory);
+        let (index, weight) = build(u64::MAX);
+        let bytes = index.unwrap().bytes();
+        assert!(
+            weight > bytes && weight < 4 * bytes + 600_000,
+            "{bytes} bytes, weight {weight}"
+        );
+        assert_eq!(build(weight).0.map(|index| index.bytes()), Ok(bytes));
+        // What it holds in the end is not all that it takes on the way.
+        for less in [bytes, bytes / 2, 1_000, 0] {
+            assert_eq!(
+                build(less).0.err(),
+                Some(Error::Memory(less)),
+                "{less} of {bytes}"
+            );
+        }
+    }
+}
+
+#[test]
+fn an_element_of_many_chains_weighs_what_is_sorted_of_it() {
+    let comb: Vec<(i64, i64)> = (0..20_000_i64)
+        .map(|i| (i, i % 2 * 900))
+        .chain([(20_000, 2_000), (0, 2_000)])
+        .collect();
+    let mut weight = super::Weight::new(1);
+    weight.part();
+    weight.element();
+    weight.outline(&comb);
+    weight.placements(1);
+    let limits = Limits {
+        memory: weight.bytes(),
+        ..Limits::default()
+    };
+    let mut builder = Builder::new(1, limits).unwrap();
+    let part = builder.part();
+    builder.element(255, Rule::NonZero);
+    builder.outline(&comb).unwrap();
+    builder.place(part, Lattice::single((0, 0))).unwrap();
+    assert!(builder.finish().is_ok());
+}
