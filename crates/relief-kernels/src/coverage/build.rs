@@ -354,6 +354,11 @@ impl Builder {
         self.room.reserve_exact(&mut self.index.placed, count)
     }
 
+    /// Sets another limit of bytes, where what else there is has become more or less.
+    pub const fn set_memory(&mut self, bytes: u64) {
+        self.room.set_limit(bytes);
+    }
+
     /// The index of all that was placed.
     ///
     /// # Errors

@@ -14,6 +14,10 @@ impl Room {
         Self { held: 0, limit }
     }
 
+    pub(super) const fn set_limit(&mut self, limit: u64) {
+        self.limit = limit;
+    }
+
     /// Counts bytes before they are taken.
     pub(super) const fn take(&mut self, bytes: u64) -> Result<(), Error> {
         match self.held.checked_add(bytes) {

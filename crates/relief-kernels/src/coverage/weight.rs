@@ -78,41 +78,52 @@ impl Weight {
 
     /// The bytes that do.
     #[must_use]
-    pub fn bytes(mut self) -> u64 {
-        self.close();
-        let size = |count: u64, bytes: usize| count.saturating_mul(bytes as u64);
-        // Lists that grow are there twice for a while, the longer one with room for as many again.
-        let grown = size(self.points, 3 * size_of::<(i64, i64)>())
-            .saturating_add(size(self.chains, 3 * size_of::<Chain>()))
-            .saturating_add(size(self.elements, 3 * size_of::<Element>()))
-            .saturating_add(size(self.parts, 3 * size_of::<Shapes>()));
+    pub fn bytes(&self) -> u64 {
         // Places and bands together are no more than this, and a band takes less than a place.
-        let places = Bands::most(self.placements);
-        let placed =
-            size(self.placements, size_of::<Placed>()).saturating_add(size(places, size_of::<Item>()));
+        let lookup = size(Bands::most(self.placements), size_of::<Item>());
         // Where the chains of an element begin and end.
         let turns = size(self.of_any, 2 * size_of::<(i64, i32)>());
         // What is looked at to find where too much meets, of which no band has more than there is.
         let met = size(self.placements.max(self.elements), 2 * size_of::<(i64, u64)>())
             .saturating_add(size(self.parts, size_of::<(u64, Option<u64>)>()));
-        grown
-            .saturating_add(self.shapes)
-            .saturating_add(placed)
+        self.bytes_placed()
+            .saturating_add(lookup)
             .saturating_add(met.max(turns))
-            .saturating_add(4_096)
+    }
+
+    /// The bytes of them that do until all is placed; the others are taken when the index is finished.
+    #[must_use]
+    pub fn bytes_placed(&self) -> u64 {
+        // Lists that grow are there twice for a while, the longer one with room for as many again.
+        let grown = [
+            size(self.points, 3 * size_of::<(i64, i64)>()),
+            size(self.chains, 3 * size_of::<Chain>()),
+            size(self.elements, 3 * size_of::<Element>()),
+            size(self.parts, 3 * size_of::<Shapes>()),
+            size(self.placements, size_of::<Placed>()),
+        ];
+        let grown = grown.into_iter().fold(4_096, u64::saturating_add);
+        grown.saturating_add(self.shapes).saturating_add(self.of_chains())
     }
 
     /// Adds what the part before holds of its chains.
     fn close(&mut self) {
-        let (places, bands) = self.own.places(64 * 256 * self.denominator);
-        // No element is in more places than its chains.
-        let size = size_of::<Item>() + size_of::<u32>();
-        self.shapes = self
-            .shapes
-            .saturating_add(places.saturating_mul(size as u64))
-            .saturating_add((bands + 1).saturating_mul(4 * size_of::<u32>() as u64));
+        self.shapes = self.shapes.saturating_add(self.of_chains());
         self.own = Spans::NONE;
     }
+
+    /// What the part holds of its chains.
+    fn of_chains(&self) -> u64 {
+        let (places, bands) = self.own.places(64 * 256 * self.denominator);
+        // No element is in more places than its chains.
+        let places = size(places, size_of::<Item>() + size_of::<u32>());
+        places.saturating_add(size(bands + 1, 4 * size_of::<u32>()))
+    }
+}
+
+/// The bytes of so many values.
+const fn size(count: u64, bytes: usize) -> u64 {
+    count.saturating_mul(bytes as u64)
 }
 
 /// In how many bands boxes lie, for every height that bands may have.
