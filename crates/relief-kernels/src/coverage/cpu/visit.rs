@@ -21,7 +21,7 @@ pub(super) struct Work<'a> {
     rows: u64,
     limit: u64,
     stop: Stop<'a>,
-    /// As much is looked at before `stop` is asked again.
+    /// As much is looked at before `stop` is asked again, or there is too much.
     checked: u64,
 }
 
@@ -33,7 +33,8 @@ impl<'a> Work<'a> {
             rows: 0,
             limit: u64::MAX,
             stop,
-            checked: CHECKED,
+            // So that the first look sets it.
+            checked: 0,
         }
     }
 
@@ -45,15 +46,16 @@ impl<'a> Work<'a> {
         }
     }
 
+    #[inline]
     fn allows(&mut self) -> bool {
         let looked = self.copies + self.rows / ROWS;
-        if looked >= self.checked {
-            self.checked = looked + CHECKED;
-            if (self.stop)() {
-                return false;
-            }
-        }
-        looked <= self.limit
+        looked < self.checked || self.goes_on(looked)
+    }
+
+    #[cold]
+    fn goes_on(&mut self, looked: u64) -> bool {
+        self.checked = (looked + CHECKED).min(self.limit.saturating_add(1));
+        looked <= self.limit && !(self.stop)()
     }
 }
 
