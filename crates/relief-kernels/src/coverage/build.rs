@@ -249,8 +249,12 @@ impl Builder {
             }
             done = room.reserve(&mut index.points, steps + 1).and_then(|()| {
                 let start = index.points.len();
-                let own = (first..=first + steps).map(|at| points[at % count]);
-                index.points.extend(own);
+                // From the last point on to the first.
+                let (first, end) = (first % count, first % count + steps + 1);
+                index.points.extend_from_slice(&points[first..end.min(count)]);
+                index
+                    .points
+                    .extend_from_slice(&points[..end.saturating_sub(count)]);
                 if down < 0 {
                     index.points[start..].reverse();
                 }

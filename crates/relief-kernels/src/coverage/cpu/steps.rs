@@ -48,7 +48,11 @@ impl<'a> Steps<'a> {
             across,
             down,
             rows,
-            gaps: Gaps::new(u, v, (across, down), rows),
+            gaps: if rows.1 - rows.0 < GAP as i64 {
+                None
+            } else {
+                Gaps::new(u, v, (across, down))
+            },
         }
     }
 
@@ -105,6 +109,7 @@ fn steps(step: i64, start: i64, within: (i64, i64), range: (i64, i64)) -> (i64, 
 }
 
 /// The j of `rows` for which the line of all i·u + j·v crosses a box.
+#[inline(never)]
 fn between_parallels(
     u: (i64, i64),
     v: (i64, i64),
@@ -146,15 +151,8 @@ struct Gaps {
 }
 
 impl Gaps {
-    fn new(
-        u: (i64, i64),
-        v: (i64, i64),
-        (across, down): ((i64, i64), (i64, i64)),
-        rows: (i64, i64),
-    ) -> Option<Self> {
-        if rows.1 - rows.0 < GAP as i64 {
-            return None;
-        }
+    #[inline(never)]
+    fn new(u: (i64, i64), v: (i64, i64), (across, down): ((i64, i64), (i64, i64))) -> Option<Self> {
         let size = |(low, high): (i64, i64)| (high - low).unsigned_abs();
         // The axis on which a line along u leaves the box: of rows with a copy there about half have one in the box.
         let reach = |u: i64, length: u64| u128::from(u.unsigned_abs()) * u128::from(length);
@@ -173,6 +171,7 @@ impl Gaps {
     }
 
     /// How many rows lie between row j and the next, or the one before, that has a copy; `None` where no row has.
+    #[inline(never)]
     fn rows_on<const DOWN: bool>(&self, j: i64) -> Option<u64> {
         let modulo = |n: i128| n.rem_euclid(i128::from(self.modulus)) as u64;
         let place = modulo(i128::from(j) * i128::from(self.v) - i128::from(self.low));
