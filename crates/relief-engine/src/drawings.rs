@@ -13,6 +13,10 @@ use crate::Error;
 use crate::node::Periodic;
 use crate::nodes::Ready;
 
+/// Bytes that indices may take where a job is allowed fewer. It is refused all the same, but with the fewest bytes that do: those of an index that was
+/// not built are bounded, not known.
+const LEAST: u64 = 4 << 20;
+
 /// The indices of all drawings of a design, by what they hold; equal drawings have one.
 pub(crate) struct Drawings {
     depth: Depth,
@@ -27,10 +31,10 @@ pub(crate) struct Drawings {
 }
 
 impl Drawings {
-    /// Indices of samples of this depth, in no more than `memory` bytes: what does not fit is weighed, not built.
+    /// Indices of samples of this depth, in no more than `memory` bytes or a few MiB: what does not fit is weighed, not built.
     pub(crate) fn new(depth: Depth, memory: u64) -> Self {
         Self {
-            memory,
+            memory: memory.max(LEAST),
             depth,
             by_content: HashMap::new(),
             by_place: HashMap::new(),
