@@ -60,7 +60,7 @@ pub fn differing(first: &Design, second: &Design, same: &dyn Fn(&str) -> bool) -
         });
     }
     let apart: HashSet<Arc<str>> = first.files().filter(|name| !same(name)).map(Arc::from).collect();
-    let mut drawings = Drawings::new(one.depth);
+    let mut drawings = Drawings::new(one.depth, u64::MAX);
     let (steps, a, b) = Program::of_two((first, second), apart, &mut drawings)?;
     let mut pairs = Pairs {
         steps: &steps,

@@ -12,6 +12,10 @@ use relief_vector::{Cell, Drawing, Lattice, Limits, Rule, Target};
 use crate::Error;
 use crate::node::{Periodic, Ready};
 
+/// Bytes that indices may take where a job is allowed fewer. It is refused all the same, but with the fewest bytes that do: those of an index that was
+/// not built are bounded, not known.
+const LEAST: u64 = 4 << 20;
+
 /// The indices of all drawings of a design, by what they hold; equal drawings have one.
 pub(crate) struct Drawings {
     depth: Depth,
@@ -21,11 +25,15 @@ pub(crate) struct Drawings {
     ready: Vec<Arc<Ready>>,
     meshes: HashMap<Arc<Solid>, (usize, Arc<mesh::Index>)>,
     bytes: u64,
+    /// The bytes that all of this may take.
+    memory: u64,
 }
 
 impl Drawings {
-    pub(crate) fn new(depth: Depth) -> Self {
+    /// Indices of samples of this depth, in no more than `memory` bytes or a few MiB: what does not fit is weighed, not built.
+    pub(crate) fn new(depth: Depth, memory: u64) -> Self {
         Self {
+            memory: memory.max(LEAST),
             depth,
             by_content: HashMap::new(),
             by_place: HashMap::new(),
@@ -39,7 +47,8 @@ impl Drawings {
         self.depth
     }
 
-    /// The bytes of all drawings and meshes as the design holds them, and of their indices.
+    /// The bytes of all drawings and meshes as the design holds them, and of their indices. Those that did not fit are counted with what building
+    /// them takes, so that these are more than may be: no plan does, and what would do is told as of any job that is too large.
     pub(crate) const fn bytes(&self) -> u64 {
         self.bytes
     }
@@ -54,11 +63,12 @@ impl Drawings {
         let number = match self.by_content.get(drawing) {
             Some(number) => *number,
             None => {
-                let ready = ready(drawing, self.depth).map_err(|problem| Error::Drawing {
+                let room = self.memory.saturating_sub(self.bytes);
+                let (ready, bytes) = ready(drawing, self.depth, room).map_err(|problem| Error::Drawing {
                     line: place.line,
                     problem,
                 })?;
-                self.bytes = self.bytes.saturating_add(ready.index.bytes());
+                self.bytes = self.bytes.saturating_add(bytes);
                 self.ready.push(Arc::new(ready));
                 self.by_content.insert(Arc::clone(drawing), self.ready.len() - 1);
                 self.ready.len() - 1
@@ -95,37 +105,127 @@ impl Drawings {
     }
 }
 
-/// Sorts a drawing into an index of samples of this depth.
-fn ready(drawing: &Drawing, depth: Depth) -> Result<Ready, String> {
+/// What scratch memory a drawing may take beyond that of an index of nothing, for each of a few threads.
+const LAYERS: u64 = 1 << 20;
+
+/// Sorts a drawing into an index of samples of this depth, in no more than `room` bytes, and tells those that it takes. Where they are
+/// more, the index is one of nothing.
+fn ready(drawing: &Drawing, depth: Depth, room: u64) -> Result<(Ready, u64), String> {
     // As many as a design may have in files; what is copied without end would fill memory before it is refused.
     let limits = Limits {
         items: 1 << 22,
         ..Limits::default()
     };
-    let builder = coverage::Builder::new(drawing.denominator(), coverage::Limits::default());
+    let lists = Lists::of(drawing, &limits);
+    if lists.while_written() > room {
+        return without(drawing, &lists, room);
+    }
+    // Before there is an index beside what this takes.
+    let period = drawing.period(&limits).map_err(|refused| refused.to_string())?;
+    let builder = coverage::Builder::new(
+        drawing.denominator(),
+        coverage::Limits {
+            memory: room.saturating_sub(lists.while_read()),
+            ..coverage::Limits::default()
+        },
+    );
     let mut sorter = Sorter {
-        builder: builder.ok_or("its points have no common denominator of at most 2^24")?,
+        builder: builder.ok_or(NO_DENOMINATOR)?,
         parts: Vec::new(),
         depth,
     };
-    drawing
-        .lower(&limits, &mut sorter)
-        .map_err(|refused| refused.to_string())?
-        .map_err(|error| error.to_string())?;
-    let period = drawing.period(&limits).map_err(|refused| refused.to_string())?;
-    let index = sorter.builder.finish().map_err(|error| match error {
-        coverage::Error::Dense {
+    let sorted = sorter
+        .builder
+        .expect(u32::try_from(lists.placements).unwrap_or(u32::MAX))
+        .map(|()| drawing.lower(&limits, &mut sorter));
+    let lowered = match sorted {
+        Ok(lowered) => lowered.map_err(|refused| refused.to_string())?,
+        Err(error) => Err(error),
+    };
+    // The lists are gone.
+    sorter.builder.set_memory(room);
+    let index = match lowered.and_then(|()| sorter.builder.finish()) {
+        Ok(index) => index,
+        Err(coverage::Error::Memory(_)) => return without(drawing, &lists, room),
+        Err(coverage::Error::Dense {
             part,
             copies,
             work,
             limit,
-        } => dense(drawing, part.number(), copies, work.div_ceil(limit)),
-        _ => error.to_string(),
-    })?;
-    Ok(Ready {
-        index,
-        period: period.map(|(period, valid)| Periodic { period, valid }),
-    })
+        }) => return Err(dense(drawing, part.number(), copies, work.div_ceil(limit))),
+        Err(error) => return Err(error.to_string()),
+    };
+    let bytes = index.bytes();
+    let period = period.map(|(period, valid)| Periodic { period, valid });
+    Ok((Ready { index, period }, bytes))
+}
+
+const NO_DENOMINATOR: &str = "its points have no common denominator of at most 2^24";
+
+/// An index of nothing for a drawing, and the bytes that do for building its own, more than `room`.
+fn without(drawing: &Drawing, lists: &Lists, room: u64) -> Result<(Ready, u64), String> {
+    let limits = coverage::Limits::default();
+    let nothing = coverage::Builder::new(drawing.denominator(), limits).ok_or(NO_DENOMINATOR)?;
+    let mut weight = coverage::Weight::new(drawing.denominator());
+    for cell in drawing.cells().iter().filter(|cell| !cell.elements.is_empty()) {
+        weight.part();
+        for element in &cell.elements {
+            weight.element();
+            for outline in element.outlines.clone() {
+                weight.outline(drawing.outline(outline));
+            }
+        }
+    }
+    weight.placements(lists.placements);
+    let written = lists.while_written();
+    let placed = weight.bytes_placed().saturating_add(lists.while_read());
+    let needed = weight.bytes().max(placed).max(written).saturating_add(LAYERS);
+    let needed = needed.max(room.saturating_add(1));
+    let ready = Ready {
+        index: nothing.finish().map_err(|error| error.to_string())?,
+        period: None,
+    };
+    Ok((ready, needed))
+}
+
+/// The lists of placements that are there while a drawing is lowered.
+struct Lists {
+    /// Placements once cells within cells are written out, an array within no array being one: at least so many.
+    placements: u64,
+}
+
+impl Lists {
+    /// The bytes of a placement in such a list.
+    const PLACEMENT: u64 = size_of::<(u32, Lattice)>() as u64;
+
+    fn of(drawing: &Drawing, limits: &Limits) -> Self {
+        let mut counts: Vec<u64> = Vec::with_capacity(drawing.cells().len());
+        for cell in drawing.cells() {
+            let placed = cell
+                .placements
+                .iter()
+                .map(|placement| counts[placement.cell as usize]);
+            let own = u64::from(!cell.elements.is_empty());
+            counts.push(placed.fold(own, u64::saturating_add));
+        }
+        Self {
+            // With more than may be, lowering refuses it before it makes a list.
+            placements: counts
+                .last()
+                .copied()
+                .filter(|count| *count <= limits.items)
+                .unwrap_or(0),
+        }
+    }
+
+    /// While cells are written out: those that are, and those that will be. Lists double as they grow.
+    const fn while_written(&self) -> u64 {
+        2 * self.while_read()
+    }
+
+    const fn while_read(&self) -> u64 {
+        self.placements.next_power_of_two() * Self::PLACEMENT
+    }
 }
 
 /// Says which outlines lie too close together.

@@ -206,6 +206,47 @@ fn a_drawing_is_read_in_just_enough_memory_and_refused_with_the_code_of_memory_b
     }
 }
 
+/// As many tall cells as an index takes far more memory for than reading them does.
+#[test]
+fn placements_that_do_not_fit_are_refused_before_they_are_held_with_the_memory_that_does() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let before = plan(folder, "fill value=1", MEMORY);
+    let layer = [record(0x0D, &[0, 1]), record(0x0E, &[0, 0])].concat();
+    let corners = points(&[0, 0, 800, 0, 800, 300_000, 0, 300_000]);
+    let tall = [record(8, &[]), layer, corners, record(0x11, &[])].concat();
+    let all: Vec<u8> = (0..400_000_i64)
+        .flat_map(|n| {
+            let at = [n * 7_919 % 40_000, n * 104_729 % 40_000].map(|at| at as i32 * 1_000);
+            let place = [record(0x12, b"TALL"), points(&at), record(0x11, &[])].concat();
+            [record(0x0A, &[]), place].concat()
+        })
+        .collect();
+    let file = stream(&[("TALL".into(), tall), ("TOPS".into(), all)]);
+    std::fs::write(folder.join("a.gds"), file).unwrap();
+    let node = "gds \"a.gds\" cell=\"TOPS\" origin=\"box\" value=255";
+    let run = |memory: u64| {
+        let outcome = plan(folder, node, memory);
+        let most = before.held + memory + BESIDE;
+        assert!(outcome.held <= most, "{} bytes were held of {most}", outcome.held);
+        outcome
+    };
+    let mut needed = Vec::new();
+    for mebibytes in (48..112).step_by(16) {
+        let outcome = run(mebibytes << 20);
+        assert_eq!(outcome.code, 4, "{mebibytes} MiB: {}", outcome.told);
+        if let Some((_, told)) = outcome.told.split_once("the job needs ") {
+            let (count, _) = told.split_once(" MiB").unwrap();
+            needed.push(count.parse::<u64>().unwrap());
+        }
+    }
+    assert!(!needed.is_empty(), "none was refused for its index");
+    for needed in needed {
+        let outcome = run(needed << 20);
+        assert_eq!(outcome.code, 0, "{needed} MiB: {}", outcome.told);
+    }
+}
+
 const CLOSE: &str = "copies of the cell \"C000\" meet in 1024 × 64 pixels";
 const FAULT: &str = "the path has a fault at its byte 5";
 const ITEMS: &str = "more than 4194304 elements and placements";

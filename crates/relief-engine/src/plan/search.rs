@@ -64,7 +64,7 @@ impl Plan {
                 problem,
             });
         }
-        let mut drawings = Drawings::new(canvas.depth);
+        let mut drawings = Drawings::new(canvas.depth, limit);
         #[cfg(feature = "gpu")]
         let (gpus, mut program, mut apart) = if gpus.is_empty() {
             (

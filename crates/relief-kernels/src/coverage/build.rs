@@ -2,7 +2,8 @@
 
 use super::density::{MAX_WORK, check};
 use super::index::{Chain, Element, Index, Lattice, Part, Placed, placements, shapes};
-use super::lookup::Bounds;
+use super::lookup::{Bounds, Lookup};
+use super::room::Room;
 use super::{MAX_COORDINATE, Rule};
 
 /// How much an [`Index`] may hold.
@@ -15,6 +16,8 @@ pub struct Limits {
     /// Work that one tile may be, [`MAX_WORK`] where nothing else is said: edges, each counted for every row of pixels and every 64
     /// columns of the tile that it may reach into.
     pub work: u64,
+    /// Bytes that the index and what it is built from may take at once.
+    pub memory: u64,
 }
 
 impl Default for Limits {
@@ -23,6 +26,7 @@ impl Default for Limits {
             points: 1 << 28,
             placements: 1 << 22,
             work: MAX_WORK,
+            memory: u64::MAX,
         }
     }
 }
@@ -36,6 +40,9 @@ pub enum Error {
     /// More placements than the limits allow.
     #[error("there are more than {0} placements")]
     Placements(u32),
+    /// More memory than the limits allow.
+    #[error("its index takes more than the {0} bytes that it may take")]
+    Memory(u64),
     /// A point, or a copy of one, lies too far out.
     #[error(
         "a point lies too far from the origin: 2^44 pixels, or 2^52 divided by the denominator if that is less, is the farthest"
@@ -82,6 +89,9 @@ const CAPACITY: usize = 4_096;
 pub struct Builder {
     index: Index,
     limits: Limits,
+    room: Room,
+    /// Why something was left out: it is said when it can be.
+    failed: Option<Error>,
     first_chain: usize,
     first_element: usize,
     open: bool,
@@ -112,7 +122,7 @@ impl Builder {
             elements: Vec::new(),
             parts: Vec::new(),
             placed: Vec::new(),
-            lookup: placements(&[], 1),
+            lookup: Lookup::empty(),
             bounds: Bounds::NONE,
             layered: false,
             clipped: false,
@@ -121,6 +131,8 @@ impl Builder {
         Some(Self {
             index,
             limits,
+            room: Room::of(limits.memory),
+            failed: None,
             first_chain: 0,
             first_element: 0,
             open: false,
@@ -145,12 +157,25 @@ impl Builder {
         self.own_chains = self.index.chains.len();
         let index = &mut self.index;
         index.layered |= index.elements.last().is_some_and(|last| last.value != value);
-        index.elements.push(Element {
+        self.add(Element {
             value,
             rule,
             clip: false,
             bounds: Bounds::NONE,
         });
+    }
+
+    fn add(&mut self, element: Element) {
+        let added = self.room.push(&mut self.index.elements, element);
+        self.failed = self.failed.or(added.err());
+    }
+
+    /// Says that something was left out.
+    const fn whole(&self) -> Result<(), Error> {
+        match self.failed {
+            None => Ok(()),
+            Some(error) => Err(error),
+        }
     }
 
     /// Restricts the element to places that the outlines that follow cover as well. May be repeated: all must cover a place.
@@ -159,16 +184,19 @@ impl Builder {
     /// Where no element was begun in this part.
     pub fn clip(&mut self, rule: Rule) {
         assert!(
-            self.index.elements.len() > self.first_element,
+            self.index.elements.len() > self.first_element || self.failed.is_some(),
             "there is no element to clip"
         );
+        let Some(last) = self.index.elements.last() else {
+            return;
+        };
+        let value = last.value;
         self.measure_stack();
         self.own_chains = self.index.chains.len();
         // Elements and their clips are found apart and brought together in order.
         self.index.layered = true;
         self.index.clipped = true;
-        let value = self.index.elements[self.index.elements.len() - 1].value;
-        self.index.elements.push(Element {
+        self.add(Element {
             value,
             rule,
             clip: true,
@@ -179,11 +207,12 @@ impl Builder {
     /// Adds a closed outline: the last point is joined to the first. The outline of fewer than three points covers nothing.
     ///
     /// # Errors
-    /// Where there are too many points, or one lies too far out.
+    /// Where there are too many points, or one lies too far out, or there is too little memory.
     ///
     /// # Panics
     /// Where no element was begun.
     pub fn outline(&mut self, points: &[(i64, i64)]) -> Result<(), Error> {
+        self.whole()?;
         assert!(
             self.open && !self.index.elements.is_empty(),
             "no element was begun"
@@ -206,43 +235,39 @@ impl Builder {
         for &(x, y) in points {
             self.index.elements[element].bounds.include(x, y);
         }
-        self.cut(points, element as u32);
-        Ok(())
+        self.chains(points, element as u32)
     }
 
-    /// Cuts a closed outline where it turns from down to up or back.
-    fn cut(&mut self, points: &[(i64, i64)], element: u32) {
+    /// Adds the chains of a closed outline.
+    fn chains(&mut self, points: &[(i64, i64)], element: u32) -> Result<(), Error> {
         let count = points.len();
-        let direction = |at: usize| (points[(at + 1) % count].1 - points[at % count].1).signum();
-        // A place where the outline turns, or all of it is level.
-        let Some(first) = (0..count).find(|at| direction(*at) != 0) else {
-            return;
-        };
-        let turn =
-            (first..first + count).find(|at| direction(*at) != 0 && direction(*at) != direction(first));
-        let Some(turn) = turn else { return };
-        let mut at = turn;
-        while at < turn + count {
-            let down = direction(at);
-            let start = self.index.points.len();
-            self.index.points.push(points[at % count]);
-            let mut end = at;
-            while end < turn + count && (direction(end) == down || direction(end) == 0) {
-                self.index.points.push(points[(end + 1) % count]);
-                end += 1;
+        let (index, room) = (&mut self.index, &mut self.room);
+        let mut done = Ok(());
+        cut(points, |first, steps, down| {
+            if done.is_err() {
+                return;
             }
-            let kept = self.index.points.len() - start;
-            if down < 0 {
-                self.index.points[start..].reverse();
-            }
-            self.index.chains.push(Chain {
-                first: start as u32,
-                count: kept as u32,
-                element,
-                winding: down as i32,
+            done = room.reserve(&mut index.points, steps + 1).and_then(|()| {
+                let start = index.points.len();
+                // From the last point on to the first.
+                let (first, end) = (first % count, first % count + steps + 1);
+                index.points.extend_from_slice(&points[first..end.min(count)]);
+                index
+                    .points
+                    .extend_from_slice(&points[..end.saturating_sub(count)]);
+                if down < 0 {
+                    index.points[start..].reverse();
+                }
+                let chain = Chain {
+                    first: start as u32,
+                    count: steps as u32 + 1,
+                    element,
+                    winding: down,
+                };
+                room.push(&mut index.chains, chain)
             });
-            at = end;
-        }
+        });
+        done
     }
 
     /// Notes how many chains of the last element share a row of pixels.
@@ -252,7 +277,11 @@ impl Builder {
             return;
         }
         let row = 256 * self.index.denominator;
-        let mut turns: Vec<(i64, i32)> = Vec::with_capacity(2 * own.len());
+        let mut turns: Vec<(i64, i32)> = Vec::new();
+        if let Err(error) = self.room.reserve_exact(&mut turns, 2 * own.len()) {
+            self.failed = self.failed.or(Some(error));
+            return;
+        }
         for chain in own {
             let last = chain.first as usize + chain.count as usize - 1;
             turns.push((self.index.points[chain.first as usize].1 - row, 1));
@@ -260,10 +289,11 @@ impl Builder {
         }
         turns.sort_unstable_by_key(|(at, change)| (*at, -change));
         let mut open = 0_i64;
-        for (_, change) in turns {
-            open += i64::from(change);
+        for (_, change) in &turns {
+            open += i64::from(*change);
             self.stack = self.stack.max(open.unsigned_abs() as usize);
         }
+        self.room.drop(turns);
     }
 
     fn close(&mut self) {
@@ -274,8 +304,10 @@ impl Builder {
         let index = &mut self.index;
         let height = 64 * 256 * index.denominator;
         let from = (self.first_chain, self.first_element);
-        let part = shapes(&index.points, &index.chains, &index.elements, from, height);
-        index.parts.push(part);
+        let room = &mut self.room;
+        let part = shapes(&index.points, &index.chains, &index.elements, from, height, room);
+        let added = part.and_then(|part| room.push(&mut index.parts, part));
+        self.failed = self.failed.or(added.err());
         self.first_chain = index.chains.len();
         self.first_element = index.elements.len();
         self.open = false;
@@ -284,12 +316,13 @@ impl Builder {
     /// Places copies of a part. Later placements lie above earlier ones.
     ///
     /// # Errors
-    /// Where there are too many placements, or a copy lies too far out.
+    /// Where there are too many placements, or a copy lies too far out, or there is too little memory.
     ///
     /// # Panics
     /// Where there is no such part.
     pub fn place(&mut self, part: Part, mut lattice: Lattice) -> Result<(), Error> {
         self.close();
+        self.whole()?;
         let shapes = &self.index.parts[part.0 as usize];
         let own = shapes.bounds;
         if shapes.entries.is_empty() || lattice.columns == 0 || lattice.rows == 0 {
@@ -298,39 +331,54 @@ impl Builder {
         if self.index.placed.len() >= self.limits.placements as usize {
             return Err(Error::Placements(self.limits.placements));
         }
-        // Copies in one place are one.
-        if lattice.u == (0, 0) {
-            lattice.columns = 1;
+        // Copies in one place are one, and one copy takes no step.
+        if lattice.u == (0, 0) || lattice.columns == 1 {
+            (lattice.u, lattice.columns) = ((0, 0), 1);
         }
-        if lattice.v == (0, 0) {
-            lattice.rows = 1;
+        if lattice.v == (0, 0) || lattice.rows == 1 {
+            (lattice.v, lattice.rows) = ((0, 0), 1);
         }
         let bounds = extent(&own, &lattice, self.index.denominator).ok_or(Error::Far)?;
         self.index.bounds.include(bounds.left, bounds.top);
         self.index.bounds.include(bounds.right, bounds.bottom);
-        self.index.placed.push(Placed {
+        let placed = Placed {
             part: part.0,
             lattice,
             bounds,
-        });
-        Ok(())
+        };
+        self.room.push(&mut self.index.placed, placed)
+    }
+
+    /// Makes room for so many placements, where they are known: while they come, none is held twice.
+    ///
+    /// # Errors
+    /// Where there is too little memory.
+    pub fn expect(&mut self, placements: u32) -> Result<(), Error> {
+        let count = placements.min(self.limits.placements) as usize;
+        self.room.reserve_exact(&mut self.index.placed, count)
+    }
+
+    /// Sets another limit of bytes, where what else there is has become more or less.
+    pub const fn set_memory(&mut self, bytes: u64) {
+        self.room.set_limit(bytes);
     }
 
     /// The index of all that was placed.
     ///
     /// # Errors
-    /// Where outlines lie so close together that one tile would take too long.
+    /// Where outlines lie so close together that one tile would take too long, or there is too little memory.
     pub fn finish(mut self) -> Result<Index, Error> {
         self.close();
-        let mut index = self.index;
-        index.lookup = placements(&index.placed, 64 * 256 * index.denominator);
+        self.whole()?;
+        let (mut index, mut room) = (self.index, self.room);
+        room.shrink(&mut index.points);
+        room.shrink(&mut index.chains);
+        room.shrink(&mut index.elements);
+        room.shrink(&mut index.parts);
+        room.shrink(&mut index.placed);
+        index.lookup = placements(&index.placed, 64 * 256 * index.denominator, &mut room)?;
         index.capacity = CAPACITY.max(self.stack + 1);
-        check(&index, self.limits.work)?;
-        index.points.shrink_to_fit();
-        index.chains.shrink_to_fit();
-        index.elements.shrink_to_fit();
-        index.parts.shrink_to_fit();
-        index.placed.shrink_to_fit();
+        check(&index, self.limits.work, &mut room)?;
         Ok(index)
     }
 
@@ -365,4 +413,26 @@ fn extent(own: &Bounds, lattice: &Lattice, denominator: i64) -> Option<Bounds> {
         }
     }
     Some(bounds)
+}
+
+/// Cuts a closed outline where it turns from down to up or back. `each` is told the first point of a part, how many edges it has, and 1 where they
+/// go down, -1 where they go up; points are counted on from the last one to the first.
+pub(super) fn cut(points: &[(i64, i64)], mut each: impl FnMut(usize, usize, i32)) {
+    let count = points.len();
+    let direction = |at: usize| (points[(at + 1) % count].1 - points[at % count].1).signum();
+    // A place where the outline turns, or all of it is level.
+    let Some(first) = (0..count).find(|at| direction(*at) != 0) else {
+        return;
+    };
+    let turn = (first..first + count).find(|at| direction(*at) != 0 && direction(*at) != direction(first));
+    let Some(turn) = turn else { return };
+    let mut at = turn;
+    while at < turn + count {
+        let down = direction(at);
+        let start = at;
+        while at < turn + count && (direction(at) == down || direction(at) == 0) {
+            at += 1;
+        }
+        each(start, at - start, down as i32);
+    }
 }

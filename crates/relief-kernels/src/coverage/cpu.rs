@@ -11,6 +11,7 @@ use super::{Index, Sampling};
 mod dense;
 mod gather;
 mod grid;
+mod steps;
 mod sweep;
 mod visit;
 mod within;

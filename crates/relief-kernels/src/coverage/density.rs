@@ -11,6 +11,7 @@ use std::collections::BinaryHeap;
 use super::build::Error;
 use super::index::{Index, Lattice, Part, Placed, Shapes};
 use super::lookup::{Item, Lookup};
+use super::room::Room;
 
 /// The most work of a tile, where no other limit is given: some ten seconds of a core at 8 bits.
 pub const MAX_WORK: u64 = 1 << 30;
@@ -23,7 +24,9 @@ const COLUMNS: i64 = 64;
 const BANDS: usize = 3;
 
 /// Refuses an index of which a tile might take too long.
-pub(super) fn check(index: &Index, limit: u64) -> Result<(), Error> {
+pub(super) fn check(index: &Index, limit: u64, room: &mut Room) -> Result<(), Error> {
+    // A number for each part now, and another where it has to be known what is near it.
+    room.take(index.parts.len() as u64 * (size_of::<u64>() + size_of::<Option<u64>>()) as u64)?;
     let whole: Vec<u64> = index.parts.iter().map(|part| of_elements(index, part)).collect();
     let met = |placed: &Placed| meets(index, placed);
     let all = index
@@ -33,7 +36,10 @@ pub(super) fn check(index: &Index, limit: u64) -> Result<(), Error> {
     if all.fold(0, u64::saturating_add) <= limit {
         return Ok(());
     }
-    // Were all of it to meet one tile, it would be too much. So where does it lie?
+    // Were all of it to meet one tile, it would be too much. So where does it lie? Of a band, all may be open at the same time.
+    let parts = index.parts.iter().map(|part| part.lookup.longest());
+    let open = parts.fold(index.lookup.longest(), usize::max);
+    room.take(2 * (open * size_of::<Open>()) as u64)?;
     let mut near: Vec<Option<u64>> = vec![None; index.parts.len()];
     for placed in &index.placed {
         let part = placed.part as usize;
@@ -144,9 +150,12 @@ fn heaviest(lookup: &Lookup, width: i64, of: impl Fn(&Item, usize, bool) -> u64)
     most
 }
 
+/// Where an item ends, and its work.
+type Open = Reverse<(i64, u64)>;
+
 /// The greatest sum of the items of a band that may meet in so many units from left to right.
 fn greatest(lookup: &Lookup, band: usize, width: i64, of: impl Fn(&Item) -> u64) -> u64 {
-    let mut open = BinaryHeap::new();
+    let mut open: BinaryHeap<Open> = BinaryHeap::new();
     let (mut sum, mut greatest) = (0_u64, 0_u64);
     // A tile that ends where an item begins meets none that begins later.
     for item in lookup.band(band) {
@@ -169,24 +178,158 @@ fn greatest(lookup: &Lookup, band: usize, width: i64, of: impl Fn(&Item) -> u64)
 /// How many copies of a part a tile may meet.
 fn meets(index: &Index, placed: &Placed) -> u64 {
     let own = &index.parts[placed.part as usize].bounds;
-    let unit = 256 * index.denominator;
+    // A tile is a pixel larger than its sides, by what is rounded there.
+    let side = |tile: i64, own: i64| ((tile + 1) * 256 * index.denominator + own).unsigned_abs();
     let size = (
-        TILE.0.saturating_mul(unit).saturating_add(own.right - own.left),
-        TILE.1.saturating_mul(unit).saturating_add(own.bottom - own.top),
+        side(TILE.0, own.right - own.left),
+        side(TILE.1, own.bottom - own.top),
     );
-    let Lattice {
-        u, v, columns, rows, ..
-    } = placed.lattice;
-    along(u, columns, size).saturating_mul(along(v, rows, size))
+    copies(&placed.lattice, size)
 }
 
-/// How many of `count` steps a box of this size, moved by `step`, can take without leaving a tile.
-fn along(step: (i64, i64), count: u32, size: (i64, i64)) -> u64 {
-    let along = |step: i64, size: i64| match step.unsigned_abs() {
+/// How many copies of an array may meet a tile, a copy being moved within a box of `size`, ends included, while it does.
+fn copies(lattice: &Lattice, size: (u64, u64)) -> u64 {
+    let Lattice {
+        u, v, columns, rows, ..
+    } = *lattice;
+    // Each row has as many columns as fit, and each column as many rows: both are bounds.
+    let by_rows = lines((u, columns), (v, rows), size).saturating_mul(along(u, columns, size));
+    let by_columns = lines((v, rows), (u, columns), size).saturating_mul(along(v, rows, size));
+    by_rows.min(by_columns)
+}
+
+/// How many rows of an array may have copies in a box of `size`.
+///
+/// With i·u + j·v in the box, j·v lies in it or short of it by as much as a row is long, on each axis. And u × (i·u + j·v) = j·(u × v) for any i: it
+/// lies between the extremes of u × d over the corners d of the box, which are |u.x|·height + |u.y|·width apart wherever the box lies.
+fn lines((u, columns): ((i64, i64), u32), (v, rows): ((i64, i64), u32), size: (u64, u64)) -> u64 {
+    let long = |u: i64, size: u64| {
+        u.unsigned_abs()
+            .saturating_mul(u64::from(columns - 1))
+            .saturating_add(size)
+    };
+    let count = along(v, rows, (long(u.0, size.0), long(u.1, size.1)));
+    let product = |a: i64, b: i64| i128::from(a) * i128::from(b);
+    let by_row = (product(u.0, v.1) - product(u.1, v.0)).unsigned_abs();
+    let reach = |u: i64, size: u64| u128::from(u.unsigned_abs()) * u128::from(size);
+    let apart = reach(u.0, size.1) + reach(u.1, size.0);
+    // Of parallel u and v all rows may lie on one line.
+    match apart.checked_div(by_row) {
+        Some(crossed) => count.min(u64::try_from(crossed).map_or(u64::MAX, |n| n.saturating_add(1))),
+        None => count,
+    }
+}
+
+/// How many of `count` places, each a step from the one before, lie in a box of `size`.
+fn along(step: (i64, i64), count: u32, size: (u64, u64)) -> u64 {
+    let along = |step: i64, size: u64| match step.unsigned_abs() {
         0 => u64::MAX,
-        step => size.unsigned_abs() / step + 2,
+        step => (size / step).saturating_add(1),
     };
     u64::from(count)
         .min(along(step.0, size.0))
         .min(along(step.1, size.1))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// The most copies in a box of `size`, wherever it lies: one with a copy at its left side and one at its top.
+    fn counted(lattice: &Lattice, size: (u64, u64)) -> u64 {
+        let (u, v) = (lattice.u, lattice.v);
+        let rows = 0..i64::from(lattice.rows);
+        let places: Vec<(i64, i64)> = rows
+            .flat_map(|j| {
+                (0..i64::from(lattice.columns)).map(move |i| (i * u.0 + j * v.0, i * u.1 + j * v.1))
+            })
+            .collect();
+        let within = |from: i64, at: i64, size: u64| (from..=from + size as i64).contains(&at);
+        let mut most = 0;
+        for left in &places {
+            for top in &places {
+                let met = places
+                    .iter()
+                    .filter(|at| within(left.0, at.0, size.0) && within(top.1, at.1, size.1));
+                most = most.max(met.count() as u64);
+            }
+        }
+        most
+    }
+
+    fn lattice(u: (i64, i64), v: (i64, i64), (columns, rows): (u32, u32)) -> Lattice {
+        Lattice {
+            origin: (0, 0),
+            u,
+            v,
+            columns,
+            rows,
+        }
+    }
+
+    /// Two steps in any directions, at right angles, parallel, and nearly so.
+    fn two_steps() -> impl Strategy<Value = ((i64, i64), (i64, i64))> {
+        let step = (-30..30_i64, -30..30_i64);
+        prop_oneof![
+            (step.clone(), step.clone()),
+            (step.clone(), -2..3_i64).prop_map(|((x, y), k)| ((x, y), (-k * y, k * x))),
+            (step.clone(), -3..4_i64, -3..4_i64).prop_map(|((x, y), k, m)| ((k * x, k * y), (m * x, m * y))),
+            (step, -3..4_i64, -1..2_i64)
+                .prop_map(|((x, y), k, off)| ((x, y), (k * x + off, k * y - off / 2))),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn no_box_meets_more_copies_than_are_counted(
+            (u, v) in two_steps(), counts in (1..9_u32, 1..9_u32), size in (0..90_u64, 0..90_u64),
+        ) {
+            let lattice = lattice(u, v, counts);
+            let (most, bound) = (counted(&lattice, size), copies(&lattice, size));
+            prop_assert!(most <= bound, "{most} copies, {bound} counted");
+        }
+    }
+
+    #[test]
+    fn arrays_are_counted_about_as_often_as_they_are_met() {
+        let size = (100, 60);
+        for (u, v) in [
+            ((10, 0), (0, 10)),
+            ((7, 7), (-7, 7)),
+            ((9, 4), (-4, 9)),
+            ((10, 0), (9, 5)),
+            ((12, 1), (13, 2)),
+        ] {
+            // So many that a box in their middle meets no end.
+            let lattice = lattice(u, v, (200, 200));
+            let mut met = 0;
+            for j in -400..400_i64 {
+                for i in -400..400_i64 {
+                    let at = (i * u.0 + j * v.0, i * u.1 + j * v.1);
+                    met += u64::from((0..=100).contains(&at.0) && (0..=60).contains(&at.1));
+                }
+            }
+            let bound = copies(&lattice, size);
+            assert!(
+                bound >= met && bound <= 3 * met,
+                "{u:?}, {v:?}: {bound} counted, {met} met"
+            );
+        }
+    }
+
+    #[test]
+    fn what_one_step_takes_out_of_a_tile_another_brings_back() {
+        let million = (1_000_000, 1_000_000);
+        let size = (1_024_000, 64_000);
+        let bound = |v| copies(&lattice((1_000, 0), v, million), size);
+        // All rows lie on one line, each with all its columns on it.
+        assert_eq!(bound((-1_000, 0)), 1_025 * 1_000_000);
+        assert_eq!(bound((-1_000, 1)), 1_025 * 64_001);
+        assert_eq!(bound((0, 1_000)), 1_025 * 65);
+        // Two columns, of which either ends where the other begins.
+        let two = lattice((1_000, 1_000), (1_000, -1_000), (2, 1_000_000));
+        assert!((130..300).contains(&copies(&two, size)), "{}", copies(&two, size));
+    }
 }

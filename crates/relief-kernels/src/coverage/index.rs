@@ -1,7 +1,9 @@
 //! What a tile is computed from: chains of points, parts of them, and where the parts are placed.
 
 use super::Rule;
+use super::build::Error;
 use super::lookup::{Bands, Bounds, Item, Lookup};
+use super::room::Room;
 
 /// Names a part of the [`Index`] that is being built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -173,14 +175,15 @@ pub(super) fn shapes(
     elements: &[Element],
     (first_chain, first_element): (usize, usize),
     height: i64,
-) -> Shapes {
+    room: &mut Room,
+) -> Result<Shapes, Error> {
     let span = |chain: &Chain| {
         let last = chain.first as usize + chain.count as usize - 1;
         (points[chain.first as usize].1, points[last].1)
     };
     let own = &chains[first_chain..];
     let bands = Bands::over(own.iter().map(span), height);
-    let mut ends = vec![0_u32; bands.count() + 1];
+    let mut ends = room.list(0_u32, bands.count() + 1)?;
     for chain in own {
         let (top, bottom) = span(chain);
         for band in bands.of(top, bottom) {
@@ -190,8 +193,10 @@ pub(super) fn shapes(
     for band in 0..bands.count() {
         ends[band + 1] += ends[band];
     }
-    let mut next = ends.clone();
-    let mut entries = vec![0_u32; ends.last().copied().unwrap_or(0) as usize];
+    let mut entries = room.list(0_u32, ends.last().copied().unwrap_or(0) as usize)?;
+    let mut next = Vec::new();
+    room.reserve_exact(&mut next, ends.len())?;
+    next.extend_from_slice(&ends);
     for (number, chain) in own.iter().enumerate() {
         let (top, bottom) = span(chain);
         for band in bands.of(top, bottom) {
@@ -199,17 +204,20 @@ pub(super) fn shapes(
             next[band] += 1;
         }
     }
+    room.drop(next);
     // Chains of one element stand together, as they were added.
-    let mut starts = vec![0_u32];
+    let mut starts = Vec::new();
+    room.reserve_exact(&mut starts, ends.len())?;
+    starts.push(0_u32);
+    let element = |at: u32| chains[entries[at as usize] as usize].element;
+    let begins = |band: &[u32], at: u32| at == band[0] || element(at) != element(at - 1);
+    let count = |band: &[u32]| (band[0]..band[1]).filter(|at| begins(band, *at)).count();
     let mut items = Vec::new();
+    room.reserve_exact(&mut items, ends.windows(2).map(count).sum())?;
     for band in ends.windows(2) {
-        let mut before = u32::MAX;
-        for at in band[0]..band[1] {
-            let element = chains[entries[at as usize] as usize].element;
-            if element != before {
-                items.push(Item::new(&elements[element as usize].bounds, element, at));
-                before = element;
-            }
+        for at in (band[0]..band[1]).filter(|at| begins(band, *at)) {
+            let element = element(at);
+            items.push(Item::new(&elements[element as usize].bounds, element, at));
         }
         starts.push(items.len() as u32);
     }
@@ -220,21 +228,20 @@ pub(super) fn shapes(
             bounds.include(element.bounds.right, element.bounds.bottom);
         }
     }
-    items.shrink_to_fit();
-    Shapes {
+    Ok(Shapes {
         bounds,
         lookup: Lookup::new(bands, starts, items),
         entries,
         ends,
         elements: (first_element as u32, elements.len() as u32),
-    }
+    })
 }
 
 /// Sorts the placements into bands.
-pub(super) fn placements(placed: &[Placed], height: i64) -> Lookup {
+pub(super) fn placements(placed: &[Placed], height: i64, room: &mut Room) -> Result<Lookup, Error> {
     let spans = placed.iter().map(|p| (p.bounds.top, p.bounds.bottom));
     let bands = Bands::over(spans, height);
-    let mut starts = vec![0_u32; bands.count() + 1];
+    let mut starts = room.list(0_u32, bands.count() + 1)?;
     for place in placed {
         for band in bands.of(place.bounds.top, place.bounds.bottom) {
             starts[band + 1] += 1;
@@ -243,9 +250,11 @@ pub(super) fn placements(placed: &[Placed], height: i64) -> Lookup {
     for band in 0..bands.count() {
         starts[band + 1] += starts[band];
     }
-    let mut next = starts.clone();
     let nothing = Item::new(&Bounds::NONE, 0, 0);
-    let mut items = vec![nothing; starts.last().copied().unwrap_or(0) as usize];
+    let mut items = room.list(nothing, starts.last().copied().unwrap_or(0) as usize)?;
+    let mut next = Vec::new();
+    room.reserve_exact(&mut next, starts.len())?;
+    next.extend_from_slice(&starts);
     for (number, place) in placed.iter().enumerate() {
         let range = bands.of(place.bounds.top, place.bounds.bottom);
         let first = range.start as u32;
@@ -254,5 +263,6 @@ pub(super) fn placements(placed: &[Placed], height: i64) -> Lookup {
             next[band] += 1;
         }
     }
-    Lookup::new(bands, starts, items)
+    room.drop(next);
+    Ok(Lookup::new(bands, starts, items))
 }

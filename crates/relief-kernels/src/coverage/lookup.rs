@@ -61,14 +61,14 @@ impl Bands {
                 count: 0,
             };
         }
-        let mut shift = 63 - height.max(1).leading_zeros();
+        let mut shift = Self::least(height);
         loop {
             let places: u64 = spans
                 .clone()
-                .map(|(top, bottom)| ((bottom >> shift) - (top >> shift)) as u64 + 1)
+                .map(|(top, bottom)| Self::touched(top, bottom, shift))
                 .fold(0, u64::saturating_add);
-            let bands = ((bottom >> shift) - (top >> shift)) as u64 + 1;
-            if places.saturating_add(bands) <= 4 * count + 4_096 {
+            let bands = Self::touched(top, bottom, shift);
+            if Self::are_few(places, bands, count) {
                 return Self {
                     shift,
                     first: top >> shift,
@@ -77,6 +77,26 @@ impl Bands {
             }
             shift += 1;
         }
+    }
+
+    /// The least `shift` of bands of at least `height` units.
+    pub(super) fn least(height: i64) -> u32 {
+        63 - height.max(1).leading_zeros()
+    }
+
+    /// How many bands of 2^`shift` units a box from `top` to `bottom` lies in.
+    pub(super) const fn touched(top: i64, bottom: i64, shift: u32) -> u64 {
+        ((bottom >> shift) - (top >> shift)) as u64 + 1
+    }
+
+    /// Whether bands are so few, and so high, that `count` boxes lie in few places.
+    pub(super) const fn are_few(places: u64, bands: u64, count: u64) -> bool {
+        places.saturating_add(bands) <= Self::most(count)
+    }
+
+    /// The most places that `count` boxes lie in, and bands together.
+    pub(super) const fn most(count: u64) -> u64 {
+        count.saturating_mul(4).saturating_add(4_096)
     }
 
     pub(super) const fn count(&self) -> usize {
@@ -141,6 +161,17 @@ impl Lookup {
 
     pub(super) fn bytes(&self) -> u64 {
         (size_of_val(&self.starts[..]) + size_of_val(&self.items[..])) as u64
+    }
+
+    /// A lookup of nothing.
+    pub(super) fn empty() -> Self {
+        Self::new(Bands::over(std::iter::empty(), 1), vec![0], Vec::new())
+    }
+
+    /// The items of the band that has most.
+    pub(super) fn longest(&self) -> usize {
+        let bands = self.starts.windows(2);
+        bands.map(|pair| (pair[1] - pair[0]) as usize).max().unwrap_or(0)
     }
 
     /// The items of a band, by their left sides.

@@ -26,6 +26,8 @@ pub mod cpu;
 mod density;
 mod index;
 mod lookup;
+mod room;
+mod weight;
 
 #[cfg(test)]
 mod tests;
@@ -33,6 +35,7 @@ mod tests;
 pub use build::{Builder, Error, Limits};
 pub use density::MAX_WORK;
 pub use index::{Index, Lattice, Part};
+pub use weight::Weight;
 
 /// Which places an element covers, by the winding number of its outlines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -301,6 +301,75 @@ proptest! {
     }
 }
 
+/// The steps of an array: any, at right angles, parallel, nearly parallel, and longer than what is looked at.
+fn two_steps() -> impl Strategy<Value = ((i64, i64), (i64, i64))> {
+    let step = (-900..900_i64, -900..900_i64);
+    prop_oneof![
+        2 => (step.clone(), step.clone()),
+        2 => (step.clone(), 1..3_i64).prop_map(|((x, y), k)| ((x, y), (-k * y, k * x))),
+        1 => (step.clone(), -3..4_i64, -3..4_i64).prop_map(|((x, y), k, m)| ((k * x, k * y), (m * x, m * y))),
+        1 => (step.clone(), -3..4_i64, -40..40_i64).prop_map(|((x, y), k, off)| ((x, y), (k * x + off, k * y))),
+        1 => (step.clone(), step).prop_map(|(u, v)| ((300 * u.0 + 7, 200 * u.1), v)),
+        1 => (-900..900_i64, -900..900_i64).prop_map(|(x, y)| ((500_009, 300 + y), (309_017 + x, 200))),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(160))]
+
+    #[test]
+    fn copies_of_arrays_in_any_direction_are_what_the_definition_says(
+        arrays in proptest::collection::vec(
+            (two_steps(), (1..90_u32, 1..400_u32), (0..256_i64, 0..256_i64), prop_oneof![Just(255_u16), Just(90)]),
+            1..3,
+        ),
+        outline in proptest::collection::vec((-300..300_i64, -300..300_i64), 3..5),
+        capacity in prop_oneof![Just(4_096), Just(24)],
+    ) {
+        let mut builder = Builder::new(1, Limits::default()).unwrap();
+        let mut parts = Vec::new();
+        for array in &arrays {
+            parts.push(builder.part());
+            builder.element(array.3, Rule::NonZero);
+            builder.outline(&outline).unwrap();
+        }
+        let mut near = Vec::new();
+        for (part, ((u, v), counts, at, value)) in parts.iter().zip(&arrays) {
+            // A copy from the middle lies at the pixels that are looked at.
+            let middle = (i64::from(counts.0 / 2), i64::from(counts.1 / 2));
+            let origin = (
+                at.0 + 200 - middle.0 * u.0 - middle.1 * v.0,
+                at.1 + 200 - middle.0 * u.1 - middle.1 * v.1,
+            );
+            let lattice = Lattice { origin, u: *u, v: *v, columns: counts.0, rows: counts.1 };
+            builder.place(*part, lattice).unwrap();
+            for j in 0..i64::from(counts.1) {
+                for i in 0..i64::from(counts.0) {
+                    let by = (origin.0 + i * u.0 + j * v.0, origin.1 + i * u.1 + j * v.1);
+                    // What lies farther out covers none of the 3 × 2 pixels.
+                    if (-400..1_200).contains(&by.0) && (-400..1_000).contains(&by.1) {
+                        let moved = outline.iter().map(|(x, y)| (x + by.0, y + by.1));
+                        near.push(Shape::of(*value, vec![moved.collect()]));
+                    }
+                }
+            }
+        }
+        prop_assume!(near.len() < 120);
+        let index = builder.finish_with_capacity(capacity);
+        for sampling in [Sampling::Area, Sampling::Centres] {
+            let expected: Vec<u8> = (0..6)
+                .map(|i| by_definition::<u8>(&near, sampling, i % 3, i / 3) as u8)
+                .collect();
+            prop_assert_eq!(render::<u8>(&index, sampling, (0, 0), (3, 2)), expected, "{:?}", sampling);
+            let rect = Rect::new(0, 0, 3, 2).unwrap();
+            let (least, greatest) = cpu::within::<u8>(&index, sampling, rect);
+            for sample in render::<u8>(&index, sampling, (0, 0), (3, 2)) {
+                prop_assert!((least..=greatest).contains(&u16::from(sample)));
+            }
+        }
+    }
+}
+
 /// The share of 64 × 64 points of each pixel that a shape covers, in floating point.
 fn by_points(shapes: &[Shape], width: usize, height: usize) -> Vec<f64> {
     let inside = |shape: &Shape, x: f64, y: f64| {
@@ -742,4 +811,174 @@ fn an_outline_without_height_is_placed_without_work() {
     };
     let index = array(&level, &[255], lattice).finish().unwrap();
     assert_eq!(visited(&index, (40, 24)).1, 0);
+}
+
+#[test]
+fn rows_without_work_are_passed_by_only_until_the_tile_is_told_to_stop() {
+    // A million rows in one pixel, none of which crosses a sub-scanline.
+    let mut builder = Builder::new(1 << 24, Limits::default()).unwrap();
+    let part = builder.part();
+    builder.element(255, Rule::NonZero);
+    builder
+        .outline(&[(0, 0), (1 << 30, 0), (1 << 30, 1), (0, 1)])
+        .unwrap();
+    let lattice = Lattice {
+        origin: (0, 0),
+        u: (1, 0),
+        v: (0, 3),
+        columns: 2,
+        rows: 1_000_000,
+    };
+    builder.place(part, lattice).unwrap();
+    let index = builder.finish().unwrap();
+    let asked = |limit: u64| {
+        let asked = std::cell::Cell::new(0);
+        let stop = || {
+            asked.set(asked.get() + 1);
+            asked.get() > limit
+        };
+        let mut scratch = vec![0; cpu::scratch_words::<u8>(&index, Sampling::Area)];
+        let mut samples = [0_u8; 1];
+        let out = ViewMut::packed(&mut samples, 1, 1);
+        cpu::compute_until(&index, Sampling::Area, (0, 0), out, &mut scratch, &stop);
+        (asked.get(), samples[0])
+    };
+    let (whole, sample) = asked(u64::MAX);
+    assert!(whole > 40 && sample == 0, "{whole} times");
+    assert_eq!(asked(5).0, 6);
+}
+
+#[test]
+fn arrays_of_which_all_rows_meet_are_refused() {
+    let square = [(0, 0), (115, 0), (115, 115), (0, 115)];
+    let lattice = |count: u32, u, v| Lattice {
+        origin: (0, 0),
+        u,
+        v,
+        columns: count,
+        rows: count,
+    };
+    // As many steps back as forth, the same turned by 45°, and nearly so.
+    for (u, v) in [
+        ((256, 0), (-256, 0)),
+        ((256, 256), (-256, -256)),
+        ((16, 16), (-16, -15)),
+    ] {
+        let refused = array(&square, &[255], lattice(1_000_000, u, v)).finish();
+        assert!(
+            matches!(refused, Err(Error::Dense { .. })),
+            "{u:?}, {v:?}: {:?}",
+            refused.err()
+        );
+    }
+    // Dots on a grid that is turned are no more than dots on one that is not.
+    for (u, v) in [
+        ((256, 0), (0, 256)),
+        ((181, 181), (-181, 181)),
+        ((256, 1), (-1, 256)),
+    ] {
+        let index = array(&square, &[255], lattice(1 << 20, u, v)).finish();
+        assert!(index.is_ok(), "{u:?}, {v:?}: {:?}", index.err());
+    }
+}
+
+/// Parts of random outlines with random placements, handed to both.
+fn random_parts(
+    seed: u64,
+    parts: u32,
+    outlines: u32,
+    placements: u32,
+    memory: u64,
+) -> (Result<Index, Error>, u64) {
+    let mut state = seed;
+    let mut random = move |n: i64| {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as i64 % n
+    };
+    let limits = Limits {
+        memory,
+        ..Limits::default()
+    };
+    let (mut builder, mut weight) = (Builder::new(1, limits).unwrap(), super::Weight::new(1));
+    let mut build = || {
+        let mut all = Vec::new();
+        for _ in 0..parts {
+            all.push(builder.part());
+            weight.part();
+            for outline in 0..outlines {
+                if outline % 3 == 0 {
+                    builder.element(random(255) as u16, Rule::NonZero);
+                    weight.element();
+                }
+                let reach = 1 << (8 + random(14));
+                let points: Vec<_> = (0..3 + random(12))
+                    .map(|_| (random(reach), random(reach)))
+                    .collect();
+                weight.outline(&points);
+                builder.outline(&points)?;
+            }
+        }
+        weight.placements(u64::from(placements));
+        builder.expect(placements)?;
+        for _ in 0..placements {
+            let part = all[random(i64::from(parts)) as usize];
+            builder.place(part, Lattice::single((random(1 << 24), random(1 << 24))))?;
+        }
+        Ok(())
+    };
+    let built = build();
+    (built.and_then(|()| builder.finish()), weight.bytes())
+}
+
+#[test]
+fn the_weight_of_an_index_does_for_building_it() {
+    for (seed, parts, outlines, placements) in [
+        (1, 1, 3, 1),
+        (2, 40, 7, 3_000),
+        (3, 1, 9_000, 2),
+        (4, 900, 1, 900),
+        (5, 3, 2, 60_000),
+    ] {
+        let build = |memory| random_parts(seed, parts, outlines, placements, memory);
+        let (index, weight) = build(u64::MAX);
+        let bytes = index.unwrap().bytes();
+        assert!(
+            weight > bytes && weight < 4 * bytes + 600_000,
+            "{bytes} bytes, weight {weight}"
+        );
+        assert_eq!(build(weight).0.map(|index| index.bytes()), Ok(bytes));
+        // What it holds in the end is not all that it takes on the way.
+        for less in [bytes, bytes / 2, 1_000, 0] {
+            assert_eq!(
+                build(less).0.err(),
+                Some(Error::Memory(less)),
+                "{less} of {bytes}"
+            );
+        }
+    }
+}
+
+#[test]
+fn an_element_of_many_chains_weighs_what_is_sorted_of_it() {
+    let comb: Vec<(i64, i64)> = (0..20_000_i64)
+        .map(|i| (i, i % 2 * 900))
+        .chain([(20_000, 2_000), (0, 2_000)])
+        .collect();
+    let mut weight = super::Weight::new(1);
+    weight.part();
+    weight.element();
+    weight.outline(&comb);
+    weight.placements(1);
+    let limits = Limits {
+        memory: weight.bytes(),
+        ..Limits::default()
+    };
+    let mut builder = Builder::new(1, limits).unwrap();
+    let part = builder.part();
+    builder.element(255, Rule::NonZero);
+    builder.outline(&comb).unwrap();
+    builder.place(part, Lattice::single((0, 0))).unwrap();
+    assert!(builder.finish().is_ok());
 }

@@ -54,7 +54,7 @@ pub(super) fn compute<S: Sample>(
         line: &mut *scratch.places.items,
     };
     row.left[..lines].fill(places as u32);
-    let mut work = Work::ENDLESS;
+    let mut work = Work::until(stop);
     let mut count = 0_u32;
     let mut each = |visit: Visit<'_>| {
         count = count.wrapping_add(1);

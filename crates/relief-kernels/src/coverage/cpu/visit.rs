@@ -1,36 +1,61 @@
 //! The elements of all copies that may reach into a piece.
 
+use super::Stop;
 use super::grid::{Grid, Piece, rounded};
+use super::steps::{NONE, Steps};
 use crate::coverage::Index;
-use crate::coverage::index::{Chain, Lattice, Placed, Shapes};
+use crate::coverage::index::{Chain, Placed, Shapes};
 use crate::coverage::lookup::{Bounds, Lookup};
 
 /// Rows of an array that are looked at in the time of a copy.
 const ROWS: u64 = 16;
 
+/// Copies, and rows in their time, between two questions whether to go on.
+const CHECKED: u64 = 1_024;
+
 /// How much was looked at, and how much may be.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Work {
+#[derive(Clone, Copy)]
+pub(super) struct Work<'a> {
     /// Copies that were visited, whether or not an element was found in them.
     pub(super) copies: u64,
     rows: u64,
     limit: u64,
+    stop: Stop<'a>,
+    /// As much is looked at before `stop` is asked again, or there is too much.
+    checked: u64,
 }
 
-impl Work {
-    pub(super) const ENDLESS: Self = Self::up_to(u64::MAX);
-
-    /// At most so many copies, a row of an array that crosses no sub-scanline being a part of one.
-    pub(super) const fn up_to(limit: u64) -> Self {
+impl<'a> Work<'a> {
+    /// As much as there is, until `stop` says otherwise.
+    pub(super) const fn until(stop: Stop<'a>) -> Self {
         Self {
             copies: 0,
             rows: 0,
-            limit,
+            limit: u64::MAX,
+            stop,
+            // So that the first look sets it.
+            checked: 0,
         }
     }
 
-    const fn allows(&self) -> bool {
-        self.copies + self.rows / ROWS <= self.limit
+    /// At most so many copies, a row of an array that has none, or crosses no sub-scanline, being a part of one.
+    pub(super) const fn up_to(limit: u64) -> Self {
+        Self {
+            limit,
+            ..Self::until(&|| false)
+        }
+    }
+
+    #[inline]
+    fn allows(&mut self) -> bool {
+        let looked = self.copies + self.rows / ROWS;
+        looked < self.checked || self.goes_on(looked)
+    }
+
+    #[cold]
+    fn goes_on(&mut self, looked: u64) -> bool {
+        self.checked = (looked + CHECKED).min(self.limit.saturating_add(1));
+        looked <= self.limit && !(self.stop)()
     }
 }
 
@@ -159,7 +184,7 @@ pub(super) fn visit<'a>(
     index: &'a Index,
     grid: &Grid,
     piece: &Piece,
-    work: &mut Work,
+    work: &mut Work<'_>,
     each: impl FnMut(Visit<'a>) -> bool,
 ) -> bool {
     visit_in(index, grid, piece, work, Order::Any, each)
@@ -170,7 +195,7 @@ pub(super) fn visit_down<'a>(
     index: &'a Index,
     grid: &Grid,
     piece: &Piece,
-    work: &mut Work,
+    work: &mut Work<'_>,
     numbers: &mut [u32],
     each: impl FnMut(Visit<'a>) -> bool,
 ) -> bool {
@@ -182,7 +207,7 @@ fn visit_in<'a>(
     index: &'a Index,
     grid: &Grid,
     piece: &Piece,
-    work: &mut Work,
+    work: &mut Work<'_>,
     order: Order<'_>,
     mut each: impl FnMut(Visit<'a>) -> bool,
 ) -> bool {
@@ -296,24 +321,29 @@ fn copies<'a, const DOWN: bool>(
     grid: &Grid,
     window: &Window,
     number: u32,
-    work: &mut Work,
+    work: &mut Work<'_>,
     numbers: &mut [u32],
     each: &mut impl FnMut(Visit<'a>) -> bool,
 ) -> bool {
     let Placed { lattice, part, .. } = &index.placed[number as usize];
     let part = &index.parts[*part as usize];
-    let (rows, mut columns) = Steps::new(lattice, &part.bounds, &window.bounds);
+    let steps = Steps::new(lattice, &part.bounds, &window.bounds);
     let level = lattice.u.1 == 0;
-    for j in in_order::<DOWN>(rows) {
+    for j in steps.rows::<DOWN>() {
         let down = lattice.origin.1 + j * lattice.v.1;
-        if level && !window.crosses(index, grid, &part.bounds, down) {
-            work.rows += 1;
+        let columns = if level && !window.crosses(index, grid, &part.bounds, down) {
+            NONE
+        } else {
+            steps.columns(j)
+        };
+        if columns.0 > columns.1 {
+            work.rows += steps.effort();
             if !work.allows() {
                 return false;
             }
             continue;
         }
-        for i in in_order::<DOWN>(columns.of(j)) {
+        for i in in_order::<DOWN>(columns) {
             let offset = (
                 lattice.origin.0 + i * lattice.u.0 + j * lattice.v.0,
                 down + i * lattice.u.1,
@@ -349,63 +379,6 @@ fn copies<'a, const DOWN: bool>(
 fn in_order<const DOWN: bool>((first, last): (i64, i64)) -> impl Iterator<Item = i64> {
     let count = (last - first + 1).max(0);
     (0..count).map(move |n| if DOWN { last - n } else { first + n })
-}
-
-/// The copies of an array whose boxes meet a window.
-struct Steps<'a> {
-    lattice: &'a Lattice,
-    /// How far copy (0, 0) may be moved and still meet the window.
-    across: (i64, i64),
-    down: (i64, i64),
-}
-
-impl<'a> Steps<'a> {
-    /// The rows to look at, first and last, and what tells the columns of each.
-    fn new(lattice: &'a Lattice, own: &Bounds, window: &Bounds) -> ((i64, i64), Self) {
-        let across = (
-            window.left - own.right - lattice.origin.0,
-            window.right - own.left - lattice.origin.0,
-        );
-        let down = (
-            window.top - own.bottom - lattice.origin.1,
-            window.bottom - own.top - lattice.origin.1,
-        );
-        let (u, v) = (lattice.u, lattice.v);
-        let mut rows = (0, i64::from(lattice.rows) - 1);
-        if u.0 == 0 {
-            rows = steps(v.0, 0, across, rows);
-        }
-        if u.1 == 0 {
-            rows = steps(v.1, 0, down, rows);
-        }
-        (
-            rows,
-            Self {
-                lattice,
-                across,
-                down,
-            },
-        )
-    }
-
-    fn of(&mut self, j: i64) -> (i64, i64) {
-        let (u, v) = (self.lattice.u, self.lattice.v);
-        let columns = (0, i64::from(self.lattice.columns) - 1);
-        let columns = steps(u.0, j * v.0, self.across, columns);
-        steps(u.1, j * v.1, self.down, columns)
-    }
-}
-
-/// The i of `range` for which i·`step` + `start` lies within `within`.
-fn steps(step: i64, start: i64, within: (i64, i64), range: (i64, i64)) -> (i64, i64) {
-    let (low, high) = (within.0 - start, within.1 - start);
-    let (from, to) = match step {
-        0 if low <= 0 && high >= 0 => return range,
-        0 => return (1, 0),
-        1.. => (-(-low).div_euclid(step), high.div_euclid(step)),
-        _ => (-high.div_euclid(-step), (-low).div_euclid(-step)),
-    };
-    (range.0.max(from), range.1.min(to))
 }
 
 #[inline]
