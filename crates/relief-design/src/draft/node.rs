@@ -60,7 +60,7 @@ impl Checker<'_> {
         node.width = values.given_side("width");
         node.height = values.given_side("height");
         let name = values.name.take();
-        if let Some(what) = self.what(signature, span, &values, &inner) {
+        if let Some(what) = self.what(signature, element, &values, &inner) {
             node.what = what;
             node.broken = values.broken || inner.broken;
         }
@@ -367,7 +367,7 @@ impl Checker<'_> {
     fn what(
         &mut self,
         signature: &Signature,
-        span: Span,
+        element: &Element<'_>,
         values: &Values,
         inner: &Inner<'_, '_>,
     ) -> Option<What> {
@@ -383,9 +383,10 @@ impl Checker<'_> {
         }
         let source = NodeSource {
             values,
-            span,
+            span: element.name.span,
             parameters: &inner.parameters,
             children: &inner.nodes,
+            bound: &element.bound,
         };
         Draft::read(signature, &source, self).map(What::Kind)
     }
