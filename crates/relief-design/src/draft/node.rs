@@ -84,7 +84,8 @@ impl Checker<'_> {
         };
         let help = match Signature::of(&element.name.text) {
             Some(signature) if signature.group == Group::Parameter => {
-                format!("`{name}` is a parameter and takes no role")
+                let hint = foreign(&name).map_or_else(String::new, |hint| format!("; as a node, {hint}"));
+                format!("`{name}` is a parameter and takes no role{hint}")
             }
             Some(_) => format!("`{name}` stands at the top of the file only"),
             None => match (self.suggestions.near(&name, nodes()), foreign(&name)) {

@@ -139,7 +139,11 @@ fn composed(item: Item) -> Item {
 fn of_natural_size(mut item: Item, width: u64, height: u64) -> Item {
     let endless = matches!(
         item.kind,
-        Kind::Repeat(_) | Kind::Lattice(_) | Kind::FractionalRepeat(_) | Kind::FractionalLattice(_)
+        Kind::Formula(_)
+            | Kind::Repeat(_)
+            | Kind::Lattice(_)
+            | Kind::FractionalRepeat(_)
+            | Kind::FractionalLattice(_)
     );
     let made_of_nothing = item.kind.children().is_empty() && !item.kind.has_own_size();
     if endless || made_of_nothing {

@@ -10,8 +10,10 @@ use crate::oracle::strategy::samples;
 
 /// Which outlines make a place dark.
 #[derive(Clone, Copy)]
-enum Law {
+pub(super) enum Law {
     Odd,
+    /// The windings of all of them do not add up to 0.
+    Winding,
     Last,
     Any,
 }
@@ -90,10 +92,10 @@ impl Outlines {
 }
 
 /// Outlines in 1/256 px of their node.
-struct Placed {
-    value: u16,
-    centres: bool,
-    contours: Vec<(bool, Vec<(i64, i64)>)>,
+pub(super) struct Placed {
+    pub(super) value: u16,
+    pub(super) centres: bool,
+    pub(super) contours: Vec<(bool, Vec<(i64, i64)>)>,
 }
 
 impl Placed {
@@ -130,6 +132,7 @@ impl Placed {
         let dark = |x: i64| {
             let all = || (0..self.contours.len()).map(|contour| winding(contour, x));
             match law {
+                Law::Winding => all().sum::<i64>() != 0,
                 Law::Odd => all().sum::<i64>() % 2 != 0,
                 Law::Any => all().any(|winding| winding != 0),
                 Law::Last => {
@@ -145,7 +148,7 @@ impl Placed {
             .sum()
     }
 
-    fn sample(&self, law: Law, at: &At<'_, '_>) -> u16 {
+    pub(super) fn sample(&self, law: Law, at: &At<'_, '_>) -> u16 {
         let (left, top) = (256 * at.x, 256 * at.y);
         if self.centres {
             let covered = self.covered(law, left + 128, left + 129, top + 128);
