@@ -61,8 +61,9 @@ pub(crate) fn models() -> impl Strategy<Value = Model> {
                     pictures,
                     definitions,
                     root: match root.kind {
-                        // A root that is a definition would need the canvas's size.
-                        Kind::Use(_) => Compose(vec![(Fold::Base, root)]).into(),
+                        // A root that is a definition would need the canvas's size; a drawing without a side keeps its own size, and does
+                        // not fill the canvas.
+                        Kind::Use(_) | Kind::Fitted(_) => Compose(vec![(Fold::Base, root)]).into(),
                         kind => kind,
                     },
                 }

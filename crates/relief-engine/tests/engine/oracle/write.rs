@@ -69,6 +69,10 @@ impl Model {
 
     /// The child of a kind that is written as a chain: of those that read one node, every other one by its depth.
     fn chained<'k>(&self, kind: &'k Kind, depth: usize) -> Option<&'k Item> {
+        // A fold takes its role from its child.
+        if matches!(kind, Kind::Compose(_) | Kind::Array(_)) {
+            return None;
+        }
         match kind.children()[..] {
             // A chain has no place of its own, and what it holds no role.
             [("source" | "mask" | "pattern", child)] if depth % 2 == 1 && kind.child_name(0).is_none() => {

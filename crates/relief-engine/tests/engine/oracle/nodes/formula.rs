@@ -57,6 +57,7 @@ const NAMES: [&str; 12] = [
 ];
 
 /// What a term may name.
+#[derive(Clone, Copy)]
 struct Names<'n> {
     place: (f64, f64),
     size: (f64, f64),
@@ -212,18 +213,18 @@ impl Node for Formula {
         let (width, height) = at.size();
         let max = f64::from(at.max());
         let mut lets = Vec::new();
-        let names = |lets| Names {
+        let given = Names {
             place: (x as f64 + 0.5, y as f64 + 0.5),
             size: (width as f64, height as f64),
             max,
-            lets,
+            lets: &[],
             children: &children,
         };
         for term in &self.lets {
-            let value = term.value(&names(&lets));
+            let value = term.value(&Names { lets: &lets, ..given });
             lets.push(value);
         }
-        let mut value = self.result.value(&names(&lets));
+        let mut value = self.result.value(&Names { lets: &lets, ..given });
         if self.height {
             // Of 80 µm.
             value = max * value / 80e-6;

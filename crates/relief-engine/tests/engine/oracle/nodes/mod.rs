@@ -270,6 +270,7 @@ kinds! {
     otsu::Otsu,
     outlines::Dxf,
     outlines::Fitted,
+    outlines::Gds,
     outlines::Gerber,
     outlines::Oasis,
     polygon::Polygon,

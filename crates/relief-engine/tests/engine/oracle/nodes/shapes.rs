@@ -175,11 +175,12 @@ impl Node for Marks {
 
     fn properties(&self, _: &Model, _: Option<(u64, u64)>) -> String {
         let kind = match self.crop {
-            Some((length, gap)) => format!(
-                " \"crop\" length={} gap={}",
-                self.shape.length(length),
-                self.shape.length(gap)
-            ),
+            // A gap that is given is above 0.
+            Some((length, gap)) => {
+                let gap = (gap > 0).then(|| format!(" gap={}", self.shape.length(gap)));
+                let length = self.shape.length(length);
+                format!(" \"crop\" length={length}{}", gap.unwrap_or_default())
+            }
             None => " \"cross\"".to_owned(),
         };
         let stroke = self.shape.length(self.stroke);
