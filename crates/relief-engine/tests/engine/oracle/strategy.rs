@@ -160,6 +160,9 @@ fn of_natural_size(mut item: Item, width: u64, height: u64) -> Item {
         }
         .at(at.0, at.1);
     }
+    if let Kind::Array(array) = &mut item.kind {
+        array.copy_the_first();
+    }
     item
 }
 

@@ -20,16 +20,24 @@ pub(crate) struct Array {
 
 impl Array {
     pub(crate) fn new(fold: Fold, (columns, rows): (i64, i64), steps: (i64, i64), child: &Item) -> Self {
-        let copy = |number: i64| {
-            let (i, j) = (number % columns, number / columns);
-            let (x, y) = (child.x + i * steps.0, child.y + j * steps.1);
-            child.clone().at(x, y)
-        };
-        Self {
+        let mut array = Self {
             fold,
             columns,
             steps,
-            copies: (0..columns * rows).map(copy).collect(),
+            copies: vec![child.clone(); (columns * rows) as usize],
+        };
+        array.copy_the_first();
+        array
+    }
+
+    /// Makes all copies anew.
+    pub(crate) fn copy_the_first(&mut self) {
+        let child = self.copies[0].clone();
+        for (number, copy) in self.copies.iter_mut().enumerate() {
+            let (i, j) = (number as i64 % self.columns, number as i64 / self.columns);
+            *copy = child
+                .clone()
+                .at(child.x + i * self.steps.0, child.y + j * self.steps.1);
         }
     }
 }
