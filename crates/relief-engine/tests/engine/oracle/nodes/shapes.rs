@@ -37,7 +37,8 @@ impl Shape {
                 value,
                 centres,
                 below,
-                shift,
+                // Some of it lies beyond the upper left of the node, so that it has a natural size.
+                shift: (shift.0.max(1 - size.0), shift.1.max(1 - size.1)),
                 size,
             })
         })
@@ -344,11 +345,15 @@ impl Node for Path {
             any::<bool>(),
             proptest::collection::vec(contour, 1..4),
         )
-            .prop_map(|(value, centres, even_odd, contours)| Self {
-                value,
-                centres,
-                even_odd,
-                contours,
+            .prop_map(|(value, centres, even_odd, mut contours)| {
+                let (x, y) = contours[0][0];
+                contours[0][0] = (x.abs() + 1, y.abs() + 1);
+                Self {
+                    value,
+                    centres,
+                    even_odd,
+                    contours,
+                }
             });
         Some((2, any.boxed()))
     }
