@@ -298,6 +298,26 @@ impl Ratio {
         self.numerator < 0
     }
 
+    /// The nearest `f64`, the even one of two as near.
+    pub(crate) fn nearest_real(self) -> f64 {
+        let divisor = self.denominator.unsigned_abs();
+        let magnitude = self.numerator.unsigned_abs();
+        let (mut quotient, mut rest) = (magnitude / divisor, magnitude % divisor);
+        let mut shift = 0;
+        // More bits than an `f64` has. The divisor is below 2^127, so that twice the rest fits.
+        while quotient >> 64 == 0 && rest != 0 {
+            rest *= 2;
+            let bit = rest >= divisor;
+            quotient = quotient * 2 + u128::from(bit);
+            rest -= if bit { divisor } else { 0 };
+            shift += 1;
+        }
+        // All bits that are left out together are less than half of the last one that counts, or more: one bit says that there are some.
+        let bits = quotient | u128::from(rest != 0);
+        let value = libm::ldexp(bits as f64, -shift);
+        if self.numerator < 0 { -value } else { value }
+    }
+
     /// The nearest `f64` but for two roundings.
     pub(crate) fn real(self) -> f64 {
         self.numerator as f64 / self.denominator as f64
@@ -398,13 +418,51 @@ pub(crate) fn written(text: &str) -> Written<'_> {
             Some(number) => Written::Percent(number),
             None => Written::TooLong,
         },
-        // The micro sign and the Greek letter look the same.
-        "µm" | "μm" => Written::Metric(number, "um", (1_000_000, 1)),
-        unit => match UNITS.iter().find(|(name, _)| *name == unit) {
-            Some(&(name, factor)) => Written::Metric(number, name, factor),
+        unit => match metric(unit) {
+            Some((name, factor)) => Written::Metric(number, name, factor),
             None => Written::UnknownUnit(unit),
         },
     }
+}
+
+/// The unit of this name, with its picometres. The micro sign and the Greek letter look the same.
+fn metric(unit: &str) -> Option<(&'static str, (i128, i128))> {
+    let unit = match unit {
+        "µm" | "μm" => "um",
+        unit => unit,
+    };
+    UNITS.into_iter().find(|(name, _)| *name == unit)
+}
+
+/// What a unit after a number makes of it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Metres {
+    /// There is no unit of length.
+    NoUnit,
+    /// The number has too many digits.
+    TooLong,
+    /// So many metres, correctly rounded; the unit takes so many bytes.
+    Length(f64, usize),
+}
+
+/// The metres of `number`, a decimal number without a sign, where `rest` begins with a unit.
+pub(crate) fn metres(number: &str, rest: &str) -> Metres {
+    let unit = rest.trim_start();
+    let end = unit.find(|c: char| !c.is_alphanumeric()).unwrap_or(unit.len());
+    let bytes = rest.len() - unit.len() + end;
+    let Some((_, factor)) = metric(&unit[..end]) else {
+        return Metres::NoUnit;
+    };
+    // `5.` is a number in expressions only.
+    let number = number.strip_suffix('.').unwrap_or(number);
+    let metres = Decimal::parse(number).and_then(|number| in_metres(number.ratio(), factor));
+    metres.map_or(Metres::TooLong, |metres| Metres::Length(metres, bytes))
+}
+
+/// The metres of so many units.
+pub(crate) fn in_metres(number: Ratio, (above, below): (i128, i128)) -> Option<f64> {
+    let unit = Ratio::fraction(above, below.checked_mul(PICOMETRES)?);
+    number.times(unit).map(Ratio::nearest_real)
 }
 
 /// A length as a person gives it.
@@ -642,6 +700,56 @@ pub(crate) fn decimal(number: Ratio) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Against the reader of numbers of the standard library, which rounds correctly.
+    #[test]
+    fn metres_are_rounded_once() {
+        let mut state = 1_u64;
+        for _ in 0..20_000 {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            let digits = state >> (state % 60);
+            let point = (state >> 7) % 16;
+            let number = format!("{digits}e-{point}");
+            for (unit, exponent) in [
+                ("pm", 12),
+                ("nm", 9),
+                ("um", 6),
+                ("µm", 6),
+                ("mm", 3),
+                ("cm", 2),
+                ("m", 0),
+            ] {
+                let expected: f64 = format!("{digits}e-{}", point + exponent).parse().unwrap();
+                match metres(&number, &format!("{unit} + 1")) {
+                    Metres::Length(found, bytes) => {
+                        assert_eq!((found, bytes), (expected, unit.len()), "{number}{unit}");
+                    }
+                    // 18 digits before the point and 18 after.
+                    other => assert!(
+                        other == Metres::TooLong && digits > 999_999_999_999_999_999,
+                        "{number}{unit}"
+                    ),
+                }
+            }
+            let inches: f64 = format!("{}e-{}", u128::from(digits) * 254, point + 4)
+                .parse()
+                .unwrap();
+            if let Metres::Length(found, _) = metres(&number, "in") {
+                assert_eq!(found, inches, "{number}in");
+            }
+        }
+        for (number, rest) in [
+            ("1", ""),
+            ("1", " mn"),
+            ("2", "px"),
+            ("3", "mm2"),
+            ("3", "%"),
+            ("0", "x10"),
+        ] {
+            assert_eq!(metres(number, rest), Metres::NoUnit, "{number}{rest}");
+        }
+        assert_eq!(metres("2.", " pt/3"), Metres::Length(0.0254 / 36.0, 3));
+    }
 
     fn side(picometres: u64) -> Length {
         Length::picometres(picometres).unwrap()

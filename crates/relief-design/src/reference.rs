@@ -29,7 +29,8 @@ An expression is a formula between quotes, in one variable, d in a `profile` and
 `formula`. It holds numbers
 (`12`, `0.5`, `1e-3`), the constants `pi` and `e`, the operators `+ - * /`, powers as `^`, parentheses and functions. `^`
 binds tightest and to the right: `-d^2` is −(d²), `2^3^2` is 2^(3²). Every number is a binary64, and each operation is
-rounded once, in the order written; the functions give the same on every host.
+rounded once, in the order written; the functions give the same on every host. In a `formula` a number may have a unit of
+length, pm, nm, um, mm, cm, m, in, mil or pt, and is in metres then: `50mm` is 0.05.
 ";
 
 /// The reference of all words of the language, in Markdown.

@@ -468,7 +468,9 @@ impl Resolver<'_, '_> {
             *smooth = *smooth || self.has_grays(children[0].node);
         }
         let filtered = match (kind.signature().extent, draft.children.first()) {
-            (DefaultExtent::Source, Some(child)) => self.filtered(&child.node),
+            (DefaultExtent::Source | DefaultExtent::SourceWithoutOverlap, Some(child)) => {
+                self.filtered(&child.node)
+            }
             _ => None,
         };
         let mut doubts = Doubts {
@@ -503,7 +505,10 @@ impl Resolver<'_, '_> {
                     document.definitions.get(index)?.node.as_ref()?
                 }
                 What::Kind(kind) => match (kind.signature().extent, &inner.children[..]) {
-                    (DefaultExtent::Natural | DefaultExtent::Source, _) if is_filter => {
+                    (
+                        DefaultExtent::Natural | DefaultExtent::Source | DefaultExtent::SourceWithoutOverlap,
+                        _,
+                    ) if is_filter => {
                         return Some(self.natural_child(node, self.depth).size);
                     }
                     (DefaultExtent::Parent, [source]) if source.role == Role::Source => {
@@ -719,7 +724,9 @@ impl Resolver<'_, '_> {
     fn exact_sides(&mut self, draft: &DraftNode, role: Role, parent: Size) -> Exact {
         let natural = match &draft.what {
             What::Kind(kind) => match kind.signature().extent {
-                DefaultExtent::Natural | DefaultExtent::Source => self.natural_size(draft, self.depth),
+                DefaultExtent::Natural | DefaultExtent::Source | DefaultExtent::SourceWithoutOverlap => {
+                    self.natural_size(draft, self.depth)
+                }
                 // What is copied ends where there is nothing more of it.
                 _ if role == Role::Pattern => self.natural_size(draft, self.depth),
                 _ => NaturalSize::NONE,

@@ -442,6 +442,44 @@ fn a_picture_that_changed_between_two_runs_is_refused_with_both_digests() {
     bench.agrees();
 }
 
+/// What follows from a whole source is computed once for a job. That the manifest is asked, and the source is not looked at again, shows in a
+/// table that was changed there: from the line on with which the job goes on all samples are its.
+#[test]
+fn a_job_that_goes_on_takes_its_tables_from_the_manifest() {
+    let bench = Bench::new();
+    let design = "relief version=1\ncanvas width=500 height=400\nequalise { (source)gauss sigma=2 { (source)noise seed=7 } }\n";
+    fs::write(bench.path("design.kdl"), design).unwrap();
+    let whole = bench.whole();
+    let machine = bench.receive(
+        "tcp://127.0.0.1:0",
+        &["--line-rate", "400", "--buffer", "3kB", "--largest", "1kB"],
+    );
+    let mut sender = bench.stream(&machine.address, &[]).spawn().unwrap();
+    until(|| size(&bench.path("out.raw")) > 20_000);
+    sender.kill().unwrap();
+    sender.wait().unwrap();
+    let manifest = fs::read_to_string(bench.path("job.json")).unwrap();
+    let (before, rest) = manifest.split_once("\"samples\"").unwrap();
+    let mut parts: Vec<&str> = rest.splitn(3, '"').collect();
+    let table = "000b".repeat(256);
+    assert_eq!(parts[1].len(), table.len(), "a table of 256 samples");
+    parts[1] = &table;
+    let changed = format!("{before}\"samples\"{}", parts.join("\""));
+    fs::write(bench.path("job.json"), changed).unwrap();
+    let output = bench.stream(&machine.address, &[]).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    assert!(machine.end().contains("executed 400 lines"));
+    let executed = fs::read(bench.path("out.raw")).unwrap();
+    let goes_on = executed.chunks(500).position(|line| line == [11; 500]).unwrap();
+    assert!((40..400).contains(&goes_on), "{goes_on}");
+    let (first, second) = executed.split_at(goes_on * 500);
+    assert!(first == &whole[..first.len()], "lines before the job was stopped");
+    assert!(
+        second.iter().all(|sample| *sample == 11),
+        "lines of the changed table"
+    );
+}
+
 #[test]
 fn of_two_senders_with_one_manifest_or_one_machine_the_second_is_refused() {
     let bench = Bench::new();

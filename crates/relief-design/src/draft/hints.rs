@@ -164,7 +164,14 @@ const HINTS: [(&[&str], &str); 22] = [
         "`worley` makes cells around random points: worley seed=1 size=40 of=\"cell\"",
     ),
     (
-        &["bayer", "blue-noise", "screen", "ordered-dither", "raster-screen"],
+        &[
+            "halftone",
+            "bayer",
+            "blue-noise",
+            "screen",
+            "ordered-dither",
+            "raster-screen",
+        ],
         "`dither` makes grays of dots: dither \"bayer\" size=8 { (source)image \"photo.png\" }",
     ),
     (

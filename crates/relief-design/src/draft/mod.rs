@@ -269,6 +269,22 @@ impl<'c> Checker<'c> {
         self.pixel.or_else(some)
     }
 
+    /// The height that M stands for, where the canvas says it; some height where what it says is wrong, as for
+    /// [`pixel`](Self::pixel).
+    pub(crate) fn amplitude(&self) -> Option<Length> {
+        let some = || self.amplitude_is_wrong.then(|| Length::picometres(1)).flatten();
+        self.amplitude.or_else(some)
+    }
+
+    /// The problem of what needs an [`amplitude`](Self::amplitude) where there is none: `label` stands at `span`.
+    pub(crate) fn no_amplitude(&self, message: String, span: Span, label: &str, help: &str) -> Problem {
+        let mut problem = Problem::new("E408", message).label(span, label);
+        if let Some(canvas) = self.canvas_span {
+            problem = problem.label(canvas, "`amplitude` is missing here");
+        }
+        problem.help(help)
+    }
+
     /// The points that shapes may yet have.
     pub(crate) fn shape_points(&self) -> u64 {
         self.shape_points

@@ -60,7 +60,7 @@ impl Checker<'_> {
         node.width = values.given_side("width");
         node.height = values.given_side("height");
         let name = values.name.take();
-        if let Some(what) = self.what(signature, span, &values, &inner) {
+        if let Some(what) = self.what(signature, element, &values, &inner) {
             node.what = what;
             node.broken = values.broken || inner.broken;
         }
@@ -84,7 +84,8 @@ impl Checker<'_> {
         };
         let help = match Signature::of(&element.name.text) {
             Some(signature) if signature.group == Group::Parameter => {
-                format!("`{name}` is a parameter and takes no role")
+                let hint = foreign(&name).map_or_else(String::new, |hint| format!("; as a node, {hint}"));
+                format!("`{name}` is a parameter and takes no role{hint}")
             }
             Some(_) => format!("`{name}` stands at the top of the file only"),
             None => match (self.suggestions.near(&name, nodes()), foreign(&name)) {
@@ -367,7 +368,7 @@ impl Checker<'_> {
     fn what(
         &mut self,
         signature: &Signature,
-        span: Span,
+        element: &Element<'_>,
         values: &Values,
         inner: &Inner<'_, '_>,
     ) -> Option<What> {
@@ -383,9 +384,10 @@ impl Checker<'_> {
         }
         let source = NodeSource {
             values,
-            span,
+            span: element.name.span,
             parameters: &inner.parameters,
             children: &inner.nodes,
+            bound: &element.bound,
         };
         Draft::read(signature, &source, self).map(What::Kind)
     }

@@ -816,11 +816,10 @@ impl Checker<'_> {
             let message = format!(
                 "a height in {unit} needs the height that M stands for, which the canvas does not say"
             );
-            let mut problem = Problem::new("E408", message).label(value.span, format!("in {unit}"));
-            if let Some(span) = self.canvas_span {
-                problem = problem.label(span, "`amplitude` is missing here");
-            }
-            return Err(problem.help(
+            return Err(self.no_amplitude(
+                message,
+                value.span,
+                &format!("in {unit}"),
                 "add amplitude=\"80um\" (or what it is) to the canvas, or write the sample as a number",
             ));
         };

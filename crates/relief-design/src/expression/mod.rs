@@ -12,13 +12,14 @@
 mod operation;
 mod program;
 
+use crate::length::{Metres, metres};
 use crate::signature::MAX_STRING;
 use crate::suggestion::Suggestions;
-use crate::syntax::shortened;
+use crate::syntax::{quoted, shortened};
 
 pub use operation::LANES;
 pub(crate) use operation::{Binary, Unary};
-pub(crate) use program::{Builder, is_name, is_taken};
+pub(crate) use program::{Builder, Parameter, is_name, is_taken, words};
 pub use program::{Input, MAX_STEPS, Program, Separated};
 
 /// What a value counts for beside the steps of its function: its argument, a square root, and its rounding.
@@ -98,7 +99,7 @@ pub(crate) struct Function {
 impl Function {
     /// Reads the text as a function of `variable`.
     pub(crate) fn parse(text: &str, variable: &str) -> Result<Self, BadExpression> {
-        let names = [(variable, Some(Step::Variable(())))];
+        let names = [(variable, Meaning::Step(Step::Variable(())))];
         let mut reader = Reader::new(text, &names);
         reader.whole()?;
         // Thousands of functions may be kept at once.
@@ -197,8 +198,18 @@ impl Operand {
     }
 }
 
-/// A name of an expression and what it stands for; nothing where that takes the side of a pixel, which is unknown.
-type Name<'n, V> = (&'n str, Option<Step<V>>);
+/// What a name of an expression stands for.
+#[derive(Clone, Copy, Debug)]
+enum Meaning<'n, V> {
+    Step(Step<V>),
+    /// A length, which takes the side of a pixel, and that is unknown.
+    Pixels,
+    /// A parameter that is neither a number nor a length.
+    Text(&'n str),
+}
+
+/// A name of an expression and what it stands for.
+type Name<'n, V> = (&'n str, Meaning<'n, V>);
 
 /// The most names that a message lists.
 const MAX_LISTED: usize = 24;
@@ -209,6 +220,8 @@ struct Reader<'t, V> {
     at: usize,
     nesting: usize,
     names: &'t [Name<'t, V>],
+    /// Whether a number may have a unit, which makes it metres.
+    metric: bool,
     steps: Vec<Step<V>>,
     operations: u64,
 }
@@ -220,6 +233,7 @@ impl<'t, V: Copy> Reader<'t, V> {
             at: 0,
             nesting: 0,
             names,
+            metric: false,
             steps: Vec::new(),
             operations: 0,
         }
@@ -365,9 +379,20 @@ impl<'t, V: Copy> Reader<'t, V> {
         let number = number_length(rest);
         if number > 0 {
             // What `number_length` takes is a number to Rust as well; one that is too great is infinite.
-            let value: f64 = rest[..number].parse().unwrap_or(f64::NAN);
+            let mut value: f64 = rest[..number].parse().unwrap_or(f64::NAN);
+            let mut length = number;
+            if self.metric {
+                match metres(&rest[..number], &rest[number..]) {
+                    Metres::NoUnit => {}
+                    Metres::TooLong => return Err(self.long()),
+                    Metres::Length(metres, unit) => {
+                        value = metres;
+                        length += unit;
+                    }
+                }
+            }
             self.operand(Step::Number(value.to_bits()));
-            self.at += number;
+            self.at += length;
             return Ok(());
         }
         if rest.starts_with('(') {
@@ -380,9 +405,12 @@ impl<'t, V: Copy> Reader<'t, V> {
         if name.is_empty() {
             return Err(self.unexpected("a number, a name or an opening parenthesis"));
         }
-        if let Some((_, step)) = self.names.iter().find(|(known, _)| *known == name) {
-            let step = step.ok_or_else(|| self.without_pixels(name))?;
-            self.operand(step);
+        if let Some((_, meaning)) = self.names.iter().find(|(known, _)| *known == name) {
+            match meaning {
+                Meaning::Step(step) => self.operand(*step),
+                Meaning::Pixels => return Err(self.without_pixels(name)),
+                Meaning::Text(text) => return Err(self.no_number(name, text)),
+            }
         } else if let Some((_, value)) = CONSTANTS.iter().find(|(constant, _)| *constant == name) {
             self.operand(Step::Number(value.to_bits()));
         } else if let Some(operation) = Unary::ALL.into_iter().find(|operation| operation.name() == name) {
@@ -412,6 +440,26 @@ impl<'t, V: Copy> Reader<'t, V> {
             ..self.bad(format!(
                 "`{name}` is in metres, and the canvas does not say how large a pixel is"
             ))
+        }
+    }
+
+    fn no_number(&self, name: &str, text: &str) -> BadExpression {
+        BadExpression {
+            help: "a formula takes parameters that are numbers, such as 7.5, and lengths with a unit, such as \"50mm\", which it \
+                   has in metres"
+                .to_owned(),
+            ..self.bad(format!(
+                "the parameter {} is the text {}, neither a number nor a length with a unit",
+                shortened(name),
+                quoted(text)
+            ))
+        }
+    }
+
+    fn long(&self) -> BadExpression {
+        BadExpression {
+            help: "write fewer digits, or the number in metres without a unit".to_owned(),
+            ..self.bad("a length has more digits than can be kept exactly".to_owned())
         }
     }
 

@@ -6,7 +6,9 @@
 
 use relief_raster::Length;
 
-use super::{BadExpression, Binary, Block, CONSTANTS, LANES, Name, Reader, Step, Unary};
+use super::{
+    BadExpression, Binary, Block, CONSTANTS, LANES, Meaning, Name, Reader, Step, Unary, number_length,
+};
 
 /// The most numbers, variables and operations of a formula, with all its `let`.
 pub const MAX_STEPS: usize = 512;
@@ -418,6 +420,29 @@ pub(crate) fn is_name(text: &str) -> bool {
         && text.chars().all(|c| c.is_alphanumeric() || c == '_')
 }
 
+/// The words of a text that may be names, in the order of the text.
+pub(crate) fn words(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        loop {
+            let number = number_length(rest);
+            let within = |c: char| c.is_alphanumeric() || c == '_';
+            let length = rest.find(|c| !within(c)).unwrap_or(rest.len());
+            let first = rest.chars().next()?;
+            let (skipped, found) = match (number, length) {
+                (0, 0) => (first.len_utf8(), false),
+                (0, length) => (length, true),
+                (number, _) => (number, false),
+            };
+            let word;
+            (word, rest) = rest.split_at(skipped);
+            if found {
+                return Some(word);
+            }
+        }
+    })
+}
+
 /// Whether a name means something in every formula.
 pub(crate) fn is_taken(name: &str) -> bool {
     let sections = BEFORE.iter().chain(&IN_METRES).map(|(name, _)| *name);
@@ -432,12 +457,24 @@ pub(crate) fn is_taken(name: &str) -> bool {
     names.any(|taken| taken == name)
 }
 
+/// The value of a parameter, for a formula.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Parameter<'n> {
+    /// A number, or a length in metres.
+    Number(f64),
+    /// What a formula cannot count with.
+    Text(&'n str),
+    /// What cannot be told; why has been noted.
+    Broken,
+}
+
 /// Makes a program, section by section.
 pub(crate) struct Builder<'n> {
     names: Vec<Name<'n, Variable>>,
     inputs: Vec<Input>,
     sections: Vec<Section>,
     steps: usize,
+    max: u16,
 }
 
 impl<'n> Builder<'n> {
@@ -449,17 +486,18 @@ impl<'n> Builder<'n> {
         children: impl Iterator<Item = (usize, &'n str)>,
     ) -> Result<Self, BadExpression> {
         let mut inputs = vec![Input::X, Input::Y, Input::Width, Input::Height];
-        let number = |number: f64| Some(Step::Number(number.to_bits()));
-        let side = pixel.and_then(|pixel| number(pixel.to_metres()));
+        let number = |number: f64| Meaning::Step(Step::Number(number.to_bits()));
+        let variable = |input| Meaning::Step(Step::Variable(Variable::Input(input)));
+        let side = pixel.map_or(Meaning::Pixels, |pixel| number(pixel.to_metres()));
         let mut names: Vec<Name<'n, Variable>> = ["x", "y", "w", "h"]
             .into_iter()
             .enumerate()
-            .map(|(input, name)| (name, Some(Step::Variable(Variable::Input(input)))))
+            .map(|(input, name)| (name, variable(input)))
             .chain([("M", number(f64::from(max))), ("px", side)])
             .collect();
         let before = names.len();
         for (child, name) in children {
-            names.push((name, Some(Step::Variable(Variable::Input(inputs.len())))));
+            names.push((name, variable(inputs.len())));
             inputs.push(Input::Child(child));
         }
         let children = names.split_off(before);
@@ -468,15 +506,16 @@ impl<'n> Builder<'n> {
             inputs,
             sections: Vec::new(),
             steps: 0,
+            max,
         };
         for (name, text) in BEFORE {
             builder.bind(name, text)?;
         }
         for (name, text) in IN_METRES {
-            if side.is_some() {
+            if pixel.is_some() {
                 builder.bind(name, text)?;
             } else {
-                builder.names.push((name, None));
+                builder.names.push((name, Meaning::Pixels));
             }
         }
         builder.names.extend(children);
@@ -490,13 +529,24 @@ impl<'n> Builder<'n> {
         let number = self.sections.len();
         self.section(text)?;
         let step = Step::Variable(Variable::Section(number));
-        self.names.push((name, Some(step)));
+        self.names.push((name, Meaning::Step(step)));
         Ok(())
     }
 
     /// Gives a name to a value that cannot be told, so that what uses it is no further problem.
     pub(crate) fn bind_broken(&mut self, name: &'n str) {
-        self.names.push((name, Some(Step::Number(f64::NAN.to_bits()))));
+        self.names
+            .push((name, Meaning::Step(Step::Number(f64::NAN.to_bits()))));
+    }
+
+    /// Gives a name to the value of a parameter.
+    pub(crate) fn parameter(&mut self, name: &'n str, value: Parameter<'n>) {
+        let meaning = match value {
+            Parameter::Number(number) => Meaning::Step(Step::Number(number.to_bits())),
+            Parameter::Text(text) => Meaning::Text(text),
+            Parameter::Broken => return self.bind_broken(name),
+        };
+        self.names.push((name, meaning));
     }
 
     /// The program whose result is this expression.
@@ -505,8 +555,25 @@ impl<'n> Builder<'n> {
         Ok(Program::folded(&self.sections, &self.inputs, |_| None))
     }
 
+    /// The program whose result is the sample of this height in metres, where M stands for `amplitude`: M·height / amplitude, each
+    /// operation rounded once, the product first.
+    pub(crate) fn finish_height(mut self, text: &str, amplitude: Length) -> Result<Program, BadExpression> {
+        let height = self.sections.len();
+        self.section(text)?;
+        let number = |number: f64| Step::Number(number.to_bits());
+        self.sections.push(vec![
+            number(f64::from(self.max)),
+            Step::Variable(Variable::Section(height)),
+            Step::Binary(Binary::Multiply),
+            number(amplitude.to_metres()),
+            Step::Binary(Binary::Divide),
+        ]);
+        Ok(Program::folded(&self.sections, &self.inputs, |_| None))
+    }
+
     fn section(&mut self, text: &str) -> Result<(), BadExpression> {
         let mut reader = Reader::new(text, &self.names);
+        reader.metric = true;
         reader.whole()?;
         self.steps += reader.steps.len();
         if self.steps > MAX_STEPS {

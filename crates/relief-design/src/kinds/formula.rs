@@ -5,21 +5,37 @@ use std::sync::Arc;
 
 use relief_raster::Depth;
 
-use super::{NaturalChild, NaturalSize, NodeKind, NodeSource};
+use super::{NaturalChild, NaturalSize, NodeKind, NodeSource, words};
 use crate::draft::Checker;
-use crate::expression::{Builder, is_name, is_taken};
+use crate::expression::{Builder, Parameter, is_name, is_taken};
 pub use crate::expression::{Input, LANES, MAX_STEPS, Program, Separated};
+use crate::length::{Decimal, Ratio, Written, in_metres, is_decimal, written};
 use crate::report::Problem;
 use crate::seam::{Gap, Seam};
-use crate::signature::{Count, Signature, ValueType, parameter, required, role};
-use crate::syntax::{Span, shortened};
+use crate::signature::{Count, DefaultValue, Signature, ValueType, optional, parameter, required, role};
+use crate::syntax::{Literal, Span, shortened};
 use crate::table;
 use crate::tree::{Axis, Role};
 use crate::validate::Rules;
 
 /// The variables of a formula, for sentences.
 pub(crate) const NAMES: &str =
-    "x, y, r, theta, w, h, M, px, X, Y, the names of each `let` before it and those of children";
+    "x, y, r, theta, w, h, M, px, X, Y, the names of each `let` before it, of children and of parameters";
+
+/// What the result of an expression is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Quantity {
+    /// The sample.
+    #[default]
+    Sample,
+    /// The height in metres that the sample stands for.
+    Height,
+}
+
+words!(Quantity {
+    Sample = "sample",
+    Height = "height",
+});
 
 /// The value of a program at every pixel, [`rounded`].
 #[derive(Clone, Debug, PartialEq)]
@@ -51,6 +67,13 @@ impl NodeKind for Formula {
                   not a number.",
         details: DETAILS,
         arguments: &[required("f", ValueType::Expression(NAMES), "the expression")],
+        properties: &[optional(
+            "of",
+            ValueType::Word(Quantity::WORDS),
+            DefaultValue::Word(Quantity::Sample.word()),
+            "what the value is: the sample, or a height in metres. A height is rounded to the sample M·height / amplitude, which \
+             needs the `amplitude` of the canvas",
+        )],
         children: &[role(Role::Source, Count::Any), parameter("let", Count::Any)],
         named: true,
         example: "formula \"M * shade / 255 * max(0, 1 - u * u)\" {\n    let \"u\" \"2 * r / min(w, h)\"\n    \
@@ -82,6 +105,22 @@ impl NodeKind for Formula {
             lets.push((name, f));
         }
         let (text, span) = source.values.text("f")?;
+        let height = source.values.word("of").and_then(Quantity::of_word) == Some(Quantity::Height);
+        let amplitude = checker.amplitude().filter(|_| height);
+        if height && amplitude.is_none() {
+            let message =
+                "a formula of a height needs the height that M stands for, which the canvas does not say";
+            let at = source.values.span("of").unwrap_or(source.span);
+            let problem = checker.no_amplitude(
+                message.to_owned(),
+                at,
+                "a height",
+                "add amplitude=\"80um\" (or what it is) to the canvas, or leave `of` out and write a formula of the sample, \
+                 0 to M",
+            );
+            checker.note(problem);
+            sound = false;
+        }
         // Without all names, those that are missing would be unknown to the expressions.
         if !sound {
             return None;
@@ -89,6 +128,12 @@ impl NodeKind for Formula {
         let children = source.children.iter().enumerate();
         let children = children.filter_map(|(number, child)| Some((number, &*child.name.as_ref()?.0)));
         let mut builder = Builder::new(checker.depth().max(), checker.pixel(), children).ok()?;
+        for (name, literal) in source.bound {
+            // What the formula names itself is not looked for among parameters.
+            if !names.taken.contains_key(name) {
+                builder.parameter(name, parameter_of(literal));
+            }
+        }
         for ((name, _), (text, span)) in &lets {
             if let Err(bad) = builder.bind(name, text) {
                 checker.bad_expression(bad, text, *span);
@@ -96,7 +141,11 @@ impl NodeKind for Formula {
                 sound = false;
             }
         }
-        match builder.finish(text) {
+        let program = match amplitude {
+            Some(amplitude) => builder.finish_height(text, amplitude),
+            None => builder.finish(text),
+        };
+        match program {
             Ok(program) => sound.then(|| Self {
                 program: Arc::new(program),
             }),
@@ -134,6 +183,32 @@ impl NodeKind for Formula {
             Some(Input::Child(child)) => Err(format!("its formula reads the child {child} of {children}")),
             _ => Ok(()),
         }
+    }
+}
+
+/// What a parameter is in a formula: a number, or a length in metres.
+fn parameter_of<'n>(literal: &'n Literal<'_>) -> Parameter<'n> {
+    let number = |text: &str| {
+        // The nearest binary64 of any number of digits; hexadecimal and the like are whole numbers.
+        let plain: String = text.chars().filter(|&c| c != '_').collect();
+        let whole = || Decimal::parse(text).map(|number| Ratio::of(number).nearest_real());
+        plain.parse().ok().or_else(whole)
+    };
+    let (text, value) = match literal {
+        Literal::Number(text) => (&**text, number(text)),
+        Literal::Cell(text) if is_decimal(text) => (&**text, number(text)),
+        Literal::Text(text) => (&**text, length(text)),
+        Literal::Cell(text) => (&**text, length(text)),
+        Literal::Keyword(_) | Literal::Broken => return Parameter::Broken,
+    };
+    value.map_or(Parameter::Text(text), Parameter::Number)
+}
+
+/// The metres of a length with a unit.
+fn length(text: &str) -> Option<f64> {
+    match written(text) {
+        Written::Metric(number, _, factor) => in_metres(number, factor),
+        _ => None,
     }
 }
 
@@ -182,6 +257,24 @@ const DETAILS: &str = "\
 | `M` | the greatest sample |
 | `px` | the side of a pixel in metres, where the canvas says it |
 | `X`, `Y` | `x * px` and `y * px`: the place in metres |
+
+A parameter of the design is a name as well: a number as it is, a length such as `\"50mm\"` in metres, here 0.05, whatever
+the side of a pixel. Within an `array` these are `i`, `j`, `n` and the columns of its rows too. A name that the formula gives
+itself, or that stands in the table, is not looked for among parameters. A number may also have a unit, which makes it metres:
+`50mm` is 0.05 and `633nm` 633e-9, rounded once. `${focus}` puts the text of a parameter into the expression, and `focus` its
+value: the two differ where the text is a fraction such as `1/3in`.
+
+```kdl
+parameter \"focus\" \"50mm\"
+parameter \"wave\" \"633nm\"
+canvas width=\"4mm\" height=\"4mm\" pixel=\"2um\" bits=16 amplitude=\"1.38um\"
+formula \"(1 - mod(phase, 1)) * 1.376um\" of=\"height\" {
+    let \"phase\" \"(r * px) * (r * px) / (2 * wave * focus)\"
+}
+```
+
+With `of=\"height\"` the value is a height in metres, and the sample is M·height / amplitude: the product and the quotient are rounded
+once each, then the sample as any other. A height above the amplitude is M, one below 0 is 0.
 
 A `let` gives a name to a value for all expressions that follow it. The name of a child stands for its sample at the pixel, 0
 to M, and 0 outside its extent. Names are given once, and none is that of a constant or a function. Values may be infinite

@@ -91,7 +91,7 @@ use crate::report::Problem;
 use crate::resolve::Size;
 use crate::seam::{Gap, Interval, Seam, Support};
 use crate::signature::Signature;
-use crate::syntax::{Element, Span};
+use crate::syntax::{Element, Literal, Span};
 use crate::tree::{Child, NodeId, Role};
 use crate::validate::Rules;
 
@@ -238,6 +238,8 @@ pub(crate) struct NodeSource<'s, 'a> {
     pub(crate) parameters: &'s [&'s Element<'a>],
     /// The nodes between its braces.
     pub(crate) children: &'s [DraftChild],
+    /// The parameters of the design that its expressions name, with their values.
+    pub(crate) bound: &'s [(String, Literal<'a>)],
 }
 
 impl<'s, 'a> NodeSource<'s, 'a> {

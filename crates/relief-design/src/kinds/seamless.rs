@@ -44,7 +44,7 @@ impl NodeKind for Seamless {
             },
             "o: how many columns and rows are faded, no more than this node has",
         )],
-        extent: DefaultExtent::Source,
+        extent: DefaultExtent::SourceWithoutOverlap,
         children: SOURCE,
         example: "repeat {\n    (pattern)seamless overlap=40 {\n        (source)image \"leather.png\"\n    }\n}",
         ..Signature::NODE

@@ -10,11 +10,11 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use crate::ImageSource;
-use crate::expression::is_name;
+use crate::expression::{is_name, is_taken, words};
 use crate::length::{Decimal, Ratio, decimal, is_decimal};
 use crate::report::{MAX_COUNTED, Problem};
 use crate::resolve::MAX_NODES;
-use crate::signature::MAX_STRING;
+use crate::signature::{MAX_STRING, Signature, ValueType};
 use crate::suggestion::Suggestions;
 use crate::syntax::{Element, Literal, MAX_ELEMENTS, Origin, Span, Value, quoted, shortened};
 
@@ -300,6 +300,42 @@ impl Pass<'_> {
         for child in &mut element.children {
             self.element(child, scope);
         }
+        if Signature::of(&element.name.text).is_some_and(|signature| signature.named) {
+            element.bound = self.bound(element, scope);
+        }
+    }
+
+    /// The parameters that the expressions of an element and of those in it name.
+    fn bound<'a>(&mut self, element: &Element<'a>, scope: &Scope<'_, 'a>) -> Vec<(String, Literal<'a>)> {
+        let mut bound: Vec<(String, Literal<'a>)> = Vec::new();
+        let parts = std::iter::once(element).chain(&element.children);
+        for (value, place) in parts.flat_map(|part| {
+            let signature = Signature::of(&part.name.text);
+            part.arguments
+                .iter()
+                .zip(signature.map_or(&[][..], |signature| signature.arguments))
+        }) {
+            let text: &str = match (&value.literal, place.value) {
+                (Literal::Text(text), ValueType::Expression(_)) => &**text,
+                (Literal::Cell(text), ValueType::Expression(_)) => text,
+                _ => continue,
+            };
+            for name in words(text) {
+                if is_taken(name) || bound.iter().any(|(known, _)| known == name) {
+                    continue;
+                }
+                let Some(found) = scope.get(name) else {
+                    continue;
+                };
+                let literal = found.literal.clone();
+                if self.makes(literal.owned(), value.span) {
+                    bound.push((name.to_owned(), literal));
+                } else {
+                    return bound;
+                }
+            }
+        }
+        bound
     }
 
     /// Puts the values of parameters into a value.
@@ -317,12 +353,7 @@ impl Pass<'_> {
         if let Some(name) = text.strip_prefix('$').filter(|name| is_name(name)) {
             match scope.get(name) {
                 Some(bound) => {
-                    let bytes = match &bound.literal {
-                        Literal::Text(Cow::Owned(text))
-                        | Literal::Number(Cow::Owned(text))
-                        | Literal::Cell(text) => text.len(),
-                        _ => 0,
-                    };
+                    let bytes = bound.literal.owned();
                     let (literal, origin) = (bound.literal.clone(), Arc::clone(&bound.origin));
                     value.literal = if self.makes(bytes, value.span) {
                         literal

@@ -114,6 +114,8 @@ pub enum DefaultExtent {
     Natural,
     /// As `Natural`, of a node whose natural size is that of its source.
     Source,
+    /// As `Source`, without the overlap of the node.
+    SourceWithoutOverlap,
     /// That of the node of a definition.
     Definition,
 }
@@ -129,6 +131,10 @@ impl DefaultExtent {
             Self::Source => {
                 "from where it begins to the right and the lower edge of its source, where that has a size of its \
                  own; else that of its parent"
+            }
+            Self::SourceWithoutOverlap => {
+                "from where it begins to `overlap` before the right and the lower edge of its source, where that has a size of \
+                 its own: 600 × 400 samples with an overlap of 40 give 560 × 360; else that of its parent"
             }
             Self::Definition => "that of the defined node",
         }

@@ -69,6 +69,14 @@ pub(crate) enum Literal<'a> {
 }
 
 impl Literal<'_> {
+    /// The bytes that a copy of it takes beside itself.
+    pub(crate) fn owned(&self) -> usize {
+        match self {
+            Self::Text(Cow::Owned(text)) | Self::Number(Cow::Owned(text)) | Self::Cell(text) => text.len(),
+            _ => 0,
+        }
+    }
+
     /// What it is, for a sentence.
     pub(crate) fn describe(&self) -> String {
         match self {
@@ -108,6 +116,8 @@ pub(crate) struct Element<'a> {
     pub(crate) arguments: Vec<Value<'a>>,
     pub(crate) properties: Vec<(Name<'a>, Value<'a>)>,
     pub(crate) children: Vec<Element<'a>>,
+    /// The parameters that its expressions name, with their values.
+    pub(crate) bound: Vec<(String, Literal<'a>)>,
     /// The whole of it, from its annotation to the end of its children.
     pub(crate) span: Span,
 }

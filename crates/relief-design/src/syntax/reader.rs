@@ -298,6 +298,7 @@ impl<'a> Reader<'a> {
             arguments: Vec::new(),
             properties: Vec::new(),
             children: Vec::new(),
+            bound: Vec::new(),
         };
         let (mut entries_allowed, mut block_allowed) = (true, true);
         loop {
@@ -346,6 +347,7 @@ impl<'a> Reader<'a> {
                 arguments: Vec::new(),
                 properties: Vec::new(),
                 children: Vec::new(),
+                bound: Vec::new(),
                 span: Span::default(),
             };
             return self.entry(&mut nowhere);

@@ -304,6 +304,115 @@ fn a_fresnel_lens_counts_in_metres() {
     }
 }
 
+/// M·height / amplitude, whatever the height is.
+#[test]
+fn a_height_is_that_part_of_the_amplitude() {
+    for (bits, max) in [(8, 255.0_f64), (16, 65_535.0)] {
+        let text = format!(
+            "relief version=1\ncanvas width=90 height=2 bits={bits} pixel=\"1um\" amplitude=\"2.1um\"\n\
+             formula \"x * 3.1e-8 - 2e-7 + y * a / 255e7\" of=\"height\" {{\n    (source)fill value=7 name=\"a\"\n}}"
+        );
+        let found = plain(&text);
+        assert!(found.contains(&0) && found.contains(&(max as u16)), "{found:?}");
+        for (i, found) in found.into_iter().enumerate() {
+            let (x, y) = ((i % 90) as f64 + 0.5, (i / 90) as f64 + 0.5);
+            let height = x * 3.1e-8 - 2e-7 + y * 7.0 / 255e7;
+            assert_eq!(found, sample(max * height / 2.1e-6, max), "{i}");
+        }
+    }
+    // As heights that are written where a sample stands.
+    for height in ["0um", "0.3um", "1.1um", "2.1um"] {
+        let node = |node: &str| {
+            plain(&format!(
+                "relief version=1\ncanvas width=2 height=1 bits=16 amplitude=\"2.1um\"\n{node}"
+            ))
+        };
+        assert_eq!(
+            node(&format!("formula \"{height}\" of=\"height\"")),
+            node(&format!("fill value=\"{height}\"")),
+            "{height}"
+        );
+    }
+}
+
+/// A length is one number of metres, however it comes into the formula.
+#[test]
+fn parameters_are_names_and_lengths_are_metres() {
+    let of = |parameters: &str, expression: &str| {
+        plain(&format!(
+            "relief version=1\n{parameters}\ncanvas width=70 height=5 pixel=\"3um\"\nformula \"{expression}\""
+        ))
+    };
+    let expected = of("", "r / 3 + X / 0.05 * 1e6 * 2.5");
+    for (parameters, expression) in [
+        ("parameter \"f\" \"50mm\"", "r / 3 + X / f * 1e6 * 2.5"),
+        ("parameter \"f\" \"50mm\"", "r / 3 + X / ${f} * 1e6 * 2.5"),
+        ("parameter \"f\" \"5 cm\"", "r / 3 + X / ${f} * 1e6 * 2.5"),
+        ("parameter \"f\" \"0.05m\"", "r / 3 + X / f * 1e6 * 2.5"),
+        ("parameter \"k\" 2.5", "r / 3 + X / 50mm * 1e6 * k"),
+        ("parameter \"k\" 25e-1", "r / 3 + X / 5.cm * 1e6 * ${k}"),
+        (
+            "parameter \"f\" \"50000µm\"\nparameter \"three\" 0x3",
+            "r / three + X / f * 1e6 * 2.5",
+        ),
+        // What a formula has is no parameter.
+        (
+            "parameter \"r\" 7\nparameter \"X\" \"no number\"",
+            "r / 3 + X / 0.05 * 1e6 * 2.5",
+        ),
+    ] {
+        assert_eq!(of(parameters, expression), expected, "{parameters} {expression}");
+    }
+    let inch = of("parameter \"third\" \"1/3in\"", "third * 1e4 + 1mil * 1e6");
+    assert_eq!(inch[0], sample(0.0254 / 3.0 * 1e4 + 25.4e-6 * 1e6, 255.0));
+    assert_eq!(of("parameter \"down\" \"-3mm\"", "7 - down * 1e3")[0], 10);
+}
+
+#[test]
+fn what_a_formula_names_hides_a_parameter() {
+    let text = |inner: &str, expression: &str| {
+        format!(
+            "relief version=1\nparameter \"a\" 200\ncanvas width=2 height=1\nformula \"{expression}\" {{\n{inner}\n}}"
+        )
+    };
+    assert_eq!(plain(&text("let \"a\" \"9\"", "a"))[0], 9);
+    assert_eq!(plain(&text("(source)fill value=8 name=\"a\"", "a"))[0], 8);
+    assert_eq!(plain(&text("let \"b\" \"a + 1\"", "b"))[0], 201);
+    assert_eq!(plain(&text("let \"a\" \"${a} + 2\"", "a"))[0], 202);
+}
+
+#[test]
+fn copies_of_an_array_have_their_numbers_in_formulas() {
+    let text = "relief version=1\nparameter \"n\" 99\nparameter \"base\" 10\ncanvas width=6 height=4\n\
+                array columns=3 rows=2 step-x=2 step-y=2 {\n    (add)formula \"u + j\" width=2 height=2 {\n        \
+                let \"u\" \"base + 20 * n + i\"\n    }\n}";
+    for (at, found) in plain(text).into_iter().enumerate() {
+        let (i, j) = (at % 6 / 2, at / 6 / 2);
+        assert_eq!(usize::from(found), 10 + 20 * (j * 3 + i) + i + j, "{at}");
+    }
+}
+
+#[test]
+fn a_setting_is_what_the_formula_counts_with() {
+    let text = "relief version=1\nparameter \"f\" \"50mm\"\nparameter \"k\" 3\ncanvas width=1 height=1\nformula \"f * 1e3 + k\"";
+    let set = |name: &str, value: &str| {
+        let settings = [relief_design::Setting {
+            name: name.to_owned(),
+            value: value.to_owned(),
+            origin: "--set".to_owned(),
+        }];
+        relief_design::read("test.kdl", text, &NoImages, &settings)
+    };
+    let first = |name, value| {
+        let design = set(name, value).unwrap_or_else(|report| panic!("{:#?}", report.problems()));
+        rendered(&renderer(&design.design, &NoImages, &Options::default())).unwrap()[0]
+    };
+    assert_eq!(first("f", "0.12m"), 123);
+    assert_eq!(first("k", "40"), 90);
+    // A number without a unit is no length.
+    assert!(set("f", "120").is_err());
+}
+
 #[test]
 fn the_angle_runs_clockwise_around_the_middle() {
     let text = "relief version=1\ncanvas width=9 height=9\nformula \"100 + 20 * theta\"";

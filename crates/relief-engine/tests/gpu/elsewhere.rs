@@ -73,6 +73,7 @@ fn mirrored_and_turned_sources_of_every_kind() {
         "map { invert; (source)image \"p3\" }",
         "equalise { (source)image \"p0\" }",
         "formula \"M * u / w\" { let \"u\" \"x\" }",
+        "formula \"a * y / h + x\" { (source)image \"p0\" x=3 y=5 name=\"a\" }",
     ];
     for step in STEPS {
         for source in sources {

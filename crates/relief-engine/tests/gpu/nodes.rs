@@ -381,6 +381,39 @@ fn flips_and_turns_stand_among_nodes_of_the_device() {
     }
 }
 
+/// The host computes formulas for a device, also of children that the device computes: of both coordinates, below and above what a device computes, of a
+/// child that is a formula, of children in cells, and of none.
+#[test]
+fn formulas_of_places_and_children_have_the_samples_of_the_cpu() {
+    let noise = "(source)gauss sigma=1.5 name=\"a\" { (source)noise seed=3 }";
+    let cells = "(source)repeat step-x=7 step-y=5 name=\"b\" { (pattern)image \"p1\" x=1 }";
+    let picture = "(source)image \"p3\" x=4 y=9 name=\"c\"";
+    let placed = format!(
+        "formula \"$Q * sin(r / 5) + u * a / 2 + sqrt(b * x) - c * theta\" {{ {noise}; {cells}; {picture}; let \"u\" \"x / w + y / h\" }}"
+    );
+    let placeless = format!("formula \"a / 2 + b - c\" {{ {noise}; {cells}; {picture} }}");
+    let only_cells = format!("formula \"$M - b * 2\" {{ {cells} }}");
+    for root in [
+        placed.clone(),
+        placeless.clone(),
+        only_cells.clone(),
+        "formula \"x * y\"".to_owned(),
+        format!("gauss sigma=2 edge=\"wrap\" {{ (source){placed} }}"),
+        format!("erode radius=3 {{ (source){placeless} }}"),
+        format!(
+            "formula \"f + y\" {{ (source){} name=\"f\" {} }}",
+            "formula \"a * x / w\"", "{ (source)noise seed=9 name=\"a\" }"
+        ),
+        format!(
+            "compose {{ (base)noise seed=1; (mean){only_cells}; (max)disc diameter=30 value=$H x=9 y=-3 }}"
+        ),
+        format!("equalise {{ (source){placeless} }}"),
+    ] {
+        both(71, 53, &root);
+        with(131, 37, &root, &Options::default().tile((64, 3)));
+    }
+}
+
 #[test]
 fn drawings_have_the_samples_of_the_cpu_whether_few_or_all_of_their_tiles_hold_edges() {
     for (width, height) in [(31, 7), (131, 70), (1_037, 200), (2_501, 300)] {

@@ -12,6 +12,7 @@ mod failures;
 mod files;
 mod foreign;
 mod format;
+mod formulas;
 mod gcode;
 #[cfg(unix)]
 mod lab;

@@ -140,7 +140,11 @@ fn composed(item: Item) -> Item {
 fn of_natural_size(mut item: Item, width: u64, height: u64) -> Item {
     let endless = matches!(
         item.kind,
-        Kind::Repeat(_) | Kind::Lattice(_) | Kind::FractionalRepeat(_) | Kind::FractionalLattice(_)
+        Kind::Formula(_)
+            | Kind::Repeat(_)
+            | Kind::Lattice(_)
+            | Kind::FractionalRepeat(_)
+            | Kind::FractionalLattice(_)
     );
     let made_of_nothing = item.kind.children().is_empty() && !item.kind.has_own_size();
     if endless || made_of_nothing {
@@ -155,6 +159,9 @@ fn of_natural_size(mut item: Item, width: u64, height: u64) -> Item {
             of_natural_size(child.clone(), width, height)
         }
         .at(at.0, at.1);
+    }
+    if let Kind::Array(array) = &mut item.kind {
+        array.copy_the_first();
     }
     item
 }

@@ -25,7 +25,7 @@ pub(crate) enum Fold {
     Mask,
 }
 
-const FOLDS: [(Fold, &str); 9] = [
+pub(super) const FOLDS: [(Fold, &str); 9] = [
     (Fold::Base, "base"),
     (Fold::Add, "add"),
     (Fold::Subtract, "subtract"),
@@ -38,11 +38,11 @@ const FOLDS: [(Fold, &str); 9] = [
 ];
 
 impl Fold {
-    fn name(self) -> &'static str {
+    pub(super) fn name(self) -> &'static str {
         FOLDS.iter().find(|(fold, _)| *fold == self).unwrap().1
     }
 
-    fn folded(self, acc: u16, v: u16, max: u16) -> u16 {
+    pub(super) fn folded(self, acc: u16, v: u16, max: u16) -> u16 {
         let (a, b, m) = (u64::from(acc), u64::from(v), u64::from(max));
         let sample = match self {
             Self::Base => b,

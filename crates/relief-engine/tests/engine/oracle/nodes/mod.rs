@@ -10,6 +10,7 @@ use super::strategy::Inner;
 
 mod affine;
 mod arithmetic;
+mod array;
 mod bilateral;
 mod box_mean;
 mod compose;
@@ -22,6 +23,7 @@ mod dither;
 mod equalise;
 mod fill;
 mod flip;
+mod formula;
 mod fractional;
 mod gauss;
 mod gradient;
@@ -41,6 +43,7 @@ mod ramp;
 mod repeat;
 mod resize;
 mod seamless;
+mod shapes;
 mod sharpen;
 mod sided;
 mod sobel;
@@ -77,6 +80,16 @@ pub(super) trait Node: Clone + fmt::Debug + 'static {
 
     fn children_mut(&mut self) -> Vec<&mut Item> {
         Vec::new()
+    }
+
+    /// The children that its text has, where some follow from others.
+    fn written(&self) -> Vec<(&'static str, &Item)> {
+        self.children()
+    }
+
+    /// The name of a child.
+    fn child_name(&self, _index: usize) -> Option<&'static str> {
+        None
     }
 
     /// The size that it has whatever its parent's.
@@ -177,6 +190,14 @@ macro_rules! kinds {
                 match self { $(Self::$type(kind) => kind.children()),* }
             }
 
+            pub(super) fn written(&self) -> Vec<(&'static str, &Item)> {
+                match self { $(Self::$type(kind) => kind.written()),* }
+            }
+
+            pub(super) fn child_name(&self, index: usize) -> Option<&'static str> {
+                match self { $(Self::$type(kind) => kind.child_name(index)),* }
+            }
+
             pub(super) fn children_mut(&mut self) -> Vec<&mut Item> {
                 match self { $(Self::$type(kind) => kind.children_mut()),* }
             }
@@ -212,6 +233,7 @@ macro_rules! kinds {
 
 kinds! {
     affine::Affine,
+    array::Array,
     bilateral::Bilateral,
     box_mean::BoxMean,
     compose::Compose,
@@ -224,6 +246,7 @@ kinds! {
     equalise::Equalise,
     fill::Fill,
     flip::Flip,
+    formula::Formula,
     fractional::FractionalLattice,
     fractional::FractionalRepeat,
     gauss::Gauss,
@@ -247,6 +270,7 @@ kinds! {
     otsu::Otsu,
     outlines::Dxf,
     outlines::Fitted,
+    outlines::Gds,
     outlines::Gerber,
     outlines::Oasis,
     polygon::Polygon,
@@ -254,6 +278,10 @@ kinds! {
     repeat::Repeat,
     resize::Resize,
     seamless::Seamless,
+    shapes::Line,
+    shapes::Marks,
+    shapes::Path,
+    shapes::Rectangle,
     sharpen::Sharpen,
     sobel::Sobel,
     sided::SidedDistance,

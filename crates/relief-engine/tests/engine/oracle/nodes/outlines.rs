@@ -1,4 +1,4 @@
-//! `dxf`, `gerber`, `oasis` and `svg` of files that hold closed outlines: of every sub-scanline, between all places at which an outline crosses it,
+//! `dxf`, `gds`, `gerber`, `oasis` and `svg` of files that hold closed outlines: of every sub-scanline, between all places at which an outline crosses it,
 //! whether the last that covers it is dark, an odd number of them covers it, or any.
 
 use proptest::prelude::*;
@@ -10,8 +10,10 @@ use crate::oracle::strategy::samples;
 
 /// Which outlines make a place dark.
 #[derive(Clone, Copy)]
-enum Law {
+pub(super) enum Law {
     Odd,
+    /// The windings of all of them do not add up to 0.
+    Winding,
     Last,
     Any,
 }
@@ -90,10 +92,10 @@ impl Outlines {
 }
 
 /// Outlines in 1/256 px of their node.
-struct Placed {
-    value: u16,
-    centres: bool,
-    contours: Vec<(bool, Vec<(i64, i64)>)>,
+pub(super) struct Placed {
+    pub(super) value: u16,
+    pub(super) centres: bool,
+    pub(super) contours: Vec<(bool, Vec<(i64, i64)>)>,
 }
 
 impl Placed {
@@ -130,6 +132,7 @@ impl Placed {
         let dark = |x: i64| {
             let all = || (0..self.contours.len()).map(|contour| winding(contour, x));
             match law {
+                Law::Winding => all().sum::<i64>() != 0,
                 Law::Odd => all().sum::<i64>() % 2 != 0,
                 Law::Any => all().any(|winding| winding != 0),
                 Law::Last => {
@@ -145,7 +148,7 @@ impl Placed {
             .sum()
     }
 
-    fn sample(&self, law: Law, at: &At<'_, '_>) -> u16 {
+    pub(super) fn sample(&self, law: Law, at: &At<'_, '_>) -> u16 {
         let (left, top) = (256 * at.x, 256 * at.y);
         if self.centres {
             let covered = self.covered(law, left + 128, left + 129, top + 128);
@@ -371,6 +374,62 @@ impl Node for Oasis {
         }
         file += &format!("02fc01{}", "00".repeat(253));
         let file = file.replace(' ', "");
+        format!(" \"hex:{file}\" origin=\"box\"{}", self.0.properties())
+    }
+
+    fn natural_size(&self, _: &Model) -> NaturalSize {
+        self.0.natural_size()
+    }
+
+    fn sample(&self, at: &mut At<'_, '_>) -> u16 {
+        self.0.sample(Law::Any, at)
+    }
+
+    fn leaves(max: u16) -> Option<Weighted<Self>> {
+        Some((1, Outlines::any(max).prop_map(Self).boxed()))
+    }
+}
+
+/// A layout as GDSII: every outline is a boundary, its file in hexadecimal digits.
+#[derive(Clone, Debug)]
+pub(crate) struct Gds(pub(crate) Outlines);
+
+/// A record: its length, its kind and what it holds.
+fn record(kind: u16, holds: &str) -> String {
+    format!("{:04x}{kind:04x}{holds}", 4 + holds.len() / 2)
+}
+
+/// A number as the format has it: seven bits of a power of 16, 56 of a fraction.
+fn real(value: f64) -> String {
+    let (mut power, mut fraction) = (64_u64, value);
+    while fraction < 1.0 / 16.0 {
+        (power, fraction) = (power - 1, fraction * 16.0);
+    }
+    while fraction >= 1.0 {
+        (power, fraction) = (power + 1, fraction / 16.0);
+    }
+    format!("{power:02x}{:014x}", (fraction * (1_u64 << 56) as f64) as u64)
+}
+
+impl Node for Gds {
+    const NAME: &'static str = "gds";
+
+    const OWN_SIZE: bool = true;
+
+    fn properties(&self, _: &Model, _: Option<(u64, u64)>) -> String {
+        // A database unit is 1/64 mm.
+        let mut file = record(0x0002, "0258") + &record(0x0102, &"0001".repeat(12)) + &record(0x0206, "4c42");
+        file += &record(0x0305, &(real(1.0 / 64.0) + &real(1e-3 / 64.0)));
+        file += &(record(0x0502, &"0001".repeat(12)) + &record(0x0606, "4100"));
+        for (_, points) in &self.0.contours {
+            let closed = points.iter().chain(points.first());
+            let places: String = closed
+                .map(|(x, y)| format!("{:08x}{:08x}", *x as i32, -*y as i32))
+                .collect();
+            file += &(record(0x0800, "") + &record(0x0D02, "0001") + &record(0x0E02, "0000"));
+            file += &(record(0x1003, &places) + &record(0x1100, ""));
+        }
+        file += &(record(0x0700, "") + &record(0x0400, ""));
         format!(" \"hex:{file}\" origin=\"box\"{}", self.0.properties())
     }
 

@@ -21,7 +21,7 @@ pub(crate) struct Polygon {
 }
 
 /// In 1/256 px, halves up.
-fn rounded((above, below): Fraction) -> i64 {
+pub(super) fn rounded((above, below): Fraction) -> i64 {
     (2 * 256 * above + below).div_euclid(2 * below)
 }
 
