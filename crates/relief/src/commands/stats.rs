@@ -16,6 +16,12 @@ use crate::failure::Failure;
 use crate::quantity::{cost_in_samples, effort_in_samples};
 use crate::{interrupt, job};
 
+/// Rasters of up to so many samples are computed whole: that takes no longer than looking at parts of them until little is open.
+const WHOLE: u64 = 1 << 30;
+
+/// The most samples of others that are computed.
+const EFFORT: u64 = 1 << 28;
+
 /// The bars of a histogram as text.
 const BARS: usize = 16;
 
@@ -29,9 +35,9 @@ pub(crate) struct Stats {
     /// The most samples that --exact computes; more are refused before the start
     #[arg(long, value_name = "SAMPLES", default_value_t = 100_000_000_000, value_parser = cost_in_samples)]
     cost: u64,
-    /// The most samples that are computed without --exact
-    #[arg(long, value_name = "SAMPLES", default_value_t = 1 << 28, value_parser = effort_in_samples)]
-    effort: u64,
+    /// The most samples that are computed without --exact [default: all of up to 2^30, of others 2^28]
+    #[arg(long, value_name = "SAMPLES", value_parser = effort_in_samples)]
+    effort: Option<u64>,
     /// Take the sum, the least and the greatest sample from the overview that rendering the whole raster left behind [default: one that lies beside
     /// the design or in the working folder, if there is one]
     #[arg(long, value_name = "OUTPUT.overview", conflicts_with_all = ["region", "exact"])]
@@ -88,13 +94,14 @@ pub(crate) fn run(stats: &Stats) -> Result<(), Failure> {
         job::run(&opened, plan, None, &mut sink, &stats.watch, &cancel)?;
         Ok(computed(&sink))
     };
-    let figures = if pixels <= u128::from(stats.effort) {
+    let effort = stats.effort.unwrap_or(EFFORT);
+    let figures = if pixels <= u128::from(stats.effort.unwrap_or(WHOLE)) {
         by_computing()?
     } else {
         let plan = job::plan_counts(&opened, &stats.job)?;
         let renderer = job::renderer(&opened, plan, None, &stats.watch, &cancel)?;
         let all = Rect::sized(raster.width, raster.height);
-        let counts = renderer.counts(all, stats.effort, &cancel)?;
+        let counts = renderer.counts(all, effort, &cancel)?;
         if stats.exact && !counts.is_exact() {
             drop(renderer);
             if pixels > u128::from(stats.cost) {
@@ -110,7 +117,7 @@ pub(crate) fn run(stats: &Stats) -> Result<(), Failure> {
             of_counts(&counts, counts.summary())
         } else {
             // Sums are known better than the histogram says, also of what it does not tell apart.
-            let summary = renderer.summary(all, Statistic::Mean, stats.effort, &cancel)?;
+            let summary = renderer.summary(all, Statistic::Mean, effort, &cancel)?;
             of_counts(&counts, summary.and_known(counts.summary()))
         }
     };
