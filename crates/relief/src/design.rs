@@ -433,6 +433,16 @@ pub(crate) fn source(path: &Path) -> Result<Source, Failure> {
     })
 }
 
+/// The first design in a folder, by its name, of those that are looked at.
+fn first_design(folder: &Path) -> Option<PathBuf> {
+    /// The most names that are looked at.
+    const LOOKED_AT: usize = 4_096;
+    let entries = std::fs::read_dir(folder).ok()?.take(LOOKED_AT);
+    let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
+    let is_design = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "kdl");
+    paths.filter(is_design).min()
+}
+
 /// An error of a file that is not there, or of a design that is a folder, with what there is instead.
 pub(crate) fn missing(path: &Path, error: io::Error) -> io::Error {
     let kind = error.kind();
@@ -446,8 +456,7 @@ pub(crate) fn missing(path: &Path, error: io::Error) -> io::Error {
             })
         }
         io::ErrorKind::IsADirectory => {
-            let design = near_name(path, "design.txt").unwrap_or_else(|| "design.kdl".to_owned());
-            let design = path.join(design);
+            let design = first_design(path).unwrap_or_else(|| path.join("design.kdl"));
             Some(format!(
                 "it is a folder; a design is a file, such as {}",
                 design.display()

@@ -420,7 +420,11 @@ fn what_a_design_is_made_of_is_no_design() {
             .iter()
             .all(|&sample| sample == 37)
     );
-    run(&["check", folder.path().to_str().unwrap()]).failed(1, "it is a folder; a design is a file, such as");
+    let ended = run(&["check", folder.path().to_str().unwrap()]);
+    ended.failed(
+        1,
+        &format!("it is a folder; a design is a file, such as {design}"),
+    );
 }
 
 #[test]
