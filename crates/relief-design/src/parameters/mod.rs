@@ -316,7 +316,7 @@ impl Pass<'_> {
                 .zip(signature.map_or(&[][..], |signature| signature.arguments))
         }) {
             let text: &str = match (&value.literal, place.value) {
-                (Literal::Text(text), ValueType::Expression(_)) => &**text,
+                (Literal::Text(text), ValueType::Expression(_)) => text,
                 (Literal::Cell(text), ValueType::Expression(_)) => text,
                 _ => continue,
             };

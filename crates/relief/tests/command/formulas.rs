@@ -2,8 +2,6 @@
 //!
 //! `RELIEF_READERS` names a Python with NumPy; without it the test says that it was skipped, unless `RELIEF_REQUIRE_READERS=1` asks for it.
 
-#![expect(clippy::print_stderr, reason = "a test says that it was skipped")]
-
 use std::path::Path;
 use std::process::Command;
 
