@@ -41,7 +41,7 @@ class Recipe(NamedTuple):
     def canvas(self) -> tuple[int, int]:
         """Rows and columns of the canvas. Nothing is prepared."""
         return _native.canvas(
-            self.name, self.read(), self.path, self.folder, list(self.settings), self.given()
+            self.name, self.read(), self.path, self.folder, list(self.settings), self.given(), self.memory
         )
 
     def made(self, region: Any = None, progress: Any = None) -> tuple[Any, list[Any]]:
@@ -133,7 +133,8 @@ def open(  # noqa: A001
     Parameters
     ----------
     file
-        The design, in KDL or JSON. Its pictures are looked for in its folder.
+        The design, in KDL or JSON, whose pictures are looked for in its folder; or a packed job, as `relief pack` and
+        `Surface.bundle` make one, which holds its pictures and its values.
     set
         Values for parameters of the design, in place of their defaults.
     images

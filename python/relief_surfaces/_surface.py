@@ -12,7 +12,7 @@ from . import _native
 from ._asked import Difference, Explanation, difference, explanation
 from ._index import Axis, normalised, place, window
 from ._open import Recipe
-from ._quantity import shown
+from ._quantity import shown, size
 from .errors import CostRefused, DigestMismatch, MemoryRefused, OptionError, Problems
 
 if TYPE_CHECKING:
@@ -321,6 +321,24 @@ class Surface(_Lazy):
 
     def __dask_tokenize__(self) -> tuple[Any, ...]:
         return "relief_surfaces.Surface", self._files(), self._native().region, _native.MEANING
+
+    def bundle(self, *, limit: int | str = "256MiB") -> bytes:
+        """The design with its values and all files that it names, as bytes that travel where no file system is shared.
+
+        >>> import os, tempfile
+        >>> import relief_surfaces as relief
+        >>> packed = relief.open("../examples/texture/design.kdl", threads=1).bundle()
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     job = os.path.join(folder, "texture.relief")
+        ...     _ = open(job, "wb").write(packed)
+        ...     relief.open(job, threads=1).shape
+        (1200, 2000)
+
+        They are those of a file by `relief pack`: `open` reads it, and every command does. It is the whole canvas, also of a part.
+        More than `limit` bytes are refused, and so is a design with arrays in place of files: a pickle holds those.
+        """
+        core, most = self._native(), size("limit", limit)
+        return core.bundle(most or 0)
 
     # Reading
 

@@ -78,4 +78,4 @@ class ReliefBackend(BackendEntrypoint):
             name = os.fspath(filename_or_obj)
         except TypeError:
             return isinstance(filename_or_obj, Surface)
-        return isinstance(name, str) and name.endswith(".kdl")
+        return isinstance(name, str) and name.endswith((".kdl", ".relief"))
