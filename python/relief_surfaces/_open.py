@@ -279,6 +279,7 @@ class Device(NamedTuple):
     id: str
     """What `device=` takes."""
     name: str
+    """What its driver calls it; the number of threads of the processor."""
     memory: int | None
     """Bytes, where the driver tells."""
     software: bool
