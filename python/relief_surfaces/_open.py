@@ -149,7 +149,7 @@ def open(  # noqa: A001
     device
         "auto", "cpu", "cuda:0,1", "vulkan", … as `devices` lists them. The samples do not depend on it.
     device_memory
-        The most bytes of buffers on each GPU.
+        The most bytes of buffers on each GPU; nine tenths of its memory where nothing is said.
     levels
         Whether `Surface.level` and `Surface.stats` can be asked for; where the memory allows it, if nothing is said.
     progress
