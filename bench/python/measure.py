@@ -116,6 +116,16 @@ def of_dask(rounds: int) -> dict[str, Any]:
     }
 
 
+def processor() -> str:
+    """The name of the processor, where the system tells it."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        lines = []
+    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor() or platform.machine()
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--engine", required=True, help="the program of python/benches/engine.rs")
@@ -131,7 +141,7 @@ def main() -> None:
     place = (X, Y, SIDE, SIDE)
     record: dict[str, Any] = {
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
-        "machine": platform.processor() or platform.machine(),
+        "machine": processor(),
         "processors": os.cpu_count(),
         "load": os.getloadavg()[0],
         "python": platform.python_version(),

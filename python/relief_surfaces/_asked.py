@@ -37,6 +37,7 @@ class ExplainedNode(NamedTuple):
     line: int
     """Where it stands in the design, counted from 1."""
     column: int
+    """Its column there, counted from 1."""
     y: int
     """The pixel that counts, in the node's own coordinates: its row."""
     x: int
@@ -132,6 +133,7 @@ class DifferentRegion(NamedTuple):
     region: Region
     """Rows and columns."""
     compared: int
+    """The samples that were compared in it."""
     different: int
     """The samples that differ."""
     largest: int

@@ -41,7 +41,7 @@ class Recipe(NamedTuple):
     def canvas(self) -> tuple[int, int]:
         """Rows and columns of the canvas. Nothing is prepared."""
         return _native.canvas(
-            self.name, self.read(), self.path, self.folder, list(self.settings), self.given()
+            self.name, self.read(), self.path, self.folder, list(self.settings), self.given(), self.memory
         )
 
     def made(self, region: Any = None, progress: Any = None) -> tuple[Any, list[Any]]:
@@ -133,7 +133,8 @@ def open(  # noqa: A001
     Parameters
     ----------
     file
-        The design, in KDL or JSON. Its pictures are looked for in its folder.
+        The design, in KDL or JSON, whose pictures are looked for in its folder; or a packed job, as `relief pack` and
+        `Surface.bundle` make one, which holds its pictures and its values.
     set
         Values for parameters of the design, in place of their defaults.
     images
@@ -148,7 +149,7 @@ def open(  # noqa: A001
     device
         "auto", "cpu", "cuda:0,1", "vulkan", … as `devices` lists them. The samples do not depend on it.
     device_memory
-        The most bytes of buffers on each GPU.
+        The most bytes of buffers on each GPU; nine tenths of its memory where nothing is said.
     levels
         Whether `Surface.level` and `Surface.stats` can be asked for; where the memory allows it, if nothing is said.
     progress
@@ -278,6 +279,7 @@ class Device(NamedTuple):
     id: str
     """What `device=` takes."""
     name: str
+    """What its driver calls it; the number of threads of the processor."""
     memory: int | None
     """Bytes, where the driver tells."""
     software: bool

@@ -12,7 +12,7 @@ from . import _native
 from ._asked import Difference, Explanation, difference, explanation
 from ._index import Axis, normalised, place, window
 from ._open import Recipe
-from ._quantity import shown
+from ._quantity import shown, size
 from .errors import CostRefused, DigestMismatch, MemoryRefused, OptionError, Problems
 
 if TYPE_CHECKING:
@@ -41,12 +41,14 @@ class Band(NamedTuple):
     x: int
     """The first column: 0, unless a row does not fit into the memory."""
     samples: np.ndarray[Any, Any]
+    """Rows and columns, as a window of the surface has them."""
 
 
 class Written(NamedTuple):
     """What has become of a file."""
 
     path: str
+    """The path that was given."""
     complete: bool
     """Whether the file has its name. A part that is written while others are missing leaves it unfinished."""
     missing: int | None
@@ -57,11 +59,15 @@ class Stats(NamedTuple):
     """Figures of all samples of a region; pairs are what a figure is at least and at most, equal where it is known exactly."""
 
     pixels: int
+    """How many samples the region has."""
     mean: int
     """Halves up: ⌊(2S + n) / 2n⌋ of n samples with the sum S."""
     min: int
+    """The least sample."""
     max: int
+    """The greatest sample."""
     sum: tuple[int, int]
+    """All samples together."""
     zeros: tuple[int, int]
     """How many samples are 0."""
 
@@ -72,19 +78,24 @@ class Plan:
     def __init__(self, told: dict[str, Any]) -> None:
         self._told = told
         self.memory: dict[str, int] = told["memory"]
-        """The most bytes of each part."""
+        """The most bytes of each part: `bands`, `tile_cache`, `scratch`, `images`, `decoding`, `preparing`, `design`, `levels`, `tables`,
+        `cells_and_patterns` and `output`."""
         self.peak: int = told["peak_bytes"]
         """The most bytes at once."""
         self.threads: int = told["threads"]
-        self.bands = int(told["bands"])
+        """Threads that compute."""
+        self.bands: int = int(told["bands"])
         """The number of bands."""
-        self.preparation = int(told["preparation_samples"])
+        self.preparation: int = int(told["preparation_samples"])
         """Samples that are looked at before the first one is given."""
         self.nodes: list[dict[str, Any]] = told["nodes"]
-        """The nodes, children before parents, with what is kept of each."""
+        """The nodes, children before parents: `kind`, `line`, `width`, `height`, what is `kept` of each, in how many `bytes`, and its
+        `children` with their `role`, `x` and `y`."""
 
     def as_dict(self) -> dict[str, Any]:
-        """All that is known, as values of JSON."""
+        """All that is known, as values of JSON: also `tile` and `band`, their columns and rows, `bands_in_flight`, the `period` that the
+        surface has, if any, and the `ids` and `bytes` of its `devices`.
+        """
         return self._told
 
     def __repr__(self) -> str:
@@ -224,7 +235,7 @@ class Surface(_Lazy):
         self._shape: tuple[int, int] = core.shape
         self._dtype: np.dtype[Any] | None = None
         self._lock = threading.Lock()
-        self.warnings = doubts
+        self.warnings: Problems = doubts
         """What is doubtful in the design."""
 
     # What it is
@@ -321,6 +332,24 @@ class Surface(_Lazy):
 
     def __dask_tokenize__(self) -> tuple[Any, ...]:
         return "relief_surfaces.Surface", self._files(), self._native().region, _native.MEANING
+
+    def bundle(self, *, limit: int | str = "256MiB") -> bytes:
+        """The design with its values and all files that it names, as bytes that travel where no file system is shared.
+
+        >>> import os, tempfile
+        >>> import relief_surfaces as relief
+        >>> packed = relief.open("../examples/texture/design.kdl", threads=1).bundle()
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     job = os.path.join(folder, "texture.relief")
+        ...     _ = open(job, "wb").write(packed)
+        ...     relief.open(job, threads=1).shape
+        (1200, 2000)
+
+        They are those of a file by `relief pack`: `open` reads it, and every command does. It is the whole canvas, also of a part.
+        More than `limit` bytes are refused, and so is a design with arrays in place of files: a pickle holds those.
+        """
+        core, most = self._native(), size("limit", limit)
+        return core.bundle(most or 0)
 
     # Reading
 
@@ -730,6 +759,7 @@ class Level(_Lazy):
         self.number = number
         """A sample stands for 2^number × 2^number pixels."""
         self.statistic = statistic
+        """What a sample says of its pixels: "mean", "min" or "max"."""
         self.effort = effort
         """The samples of the surface that may be computed for a window of it."""
         self.exact = exact

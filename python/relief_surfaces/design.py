@@ -106,9 +106,13 @@ class Node:
         role: str | None = None,
     ) -> None:
         self.word = word
-        self.arguments = tuple(arguments)
-        self.properties = dict(properties or {})
-        self.children = tuple(children)
+        """Its word in the language."""
+        self.arguments: tuple[Any, ...] = tuple(arguments)
+        """Its values without a name."""
+        self.properties: dict[str, Any] = dict(properties or {})
+        """Its values with a name, as the language writes the names."""
+        self.children: tuple[Node, ...] = tuple(children)
+        """What stands between its braces."""
         self.role = role
         """What it is to the node that it stands in: "pattern", "base", "max", …"""
 
@@ -149,7 +153,8 @@ class Document:
     __slots__ = ("nodes", "text")
 
     def __init__(self, nodes: Iterable[Node]) -> None:
-        self.nodes = tuple(nodes)
+        self.nodes: tuple[Node, ...] = tuple(nodes)
+        """The nodes of its top."""
         self.text: str = _native.format("<design>", "\n".join(str(node) for node in self.nodes) + "\n")
         """The design in KDL, as `relief fmt` lays it out."""
 

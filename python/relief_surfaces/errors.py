@@ -56,7 +56,7 @@ class Problem:
         """Whether the design is right, though most likely not what is meant."""
         self.file = file
         """What the design is called."""
-        self.places = tuple(Place(*place) for place in places)
+        self.places: tuple[Place, ...] = tuple(Place(*place) for place in places)
         """Where it is; places after the first are what it conflicts with."""
 
     @property
@@ -174,11 +174,12 @@ def _restored(cls: type[ReliefError], args: tuple[Any, ...], state: dict[str, An
 class DesignError(ReliefError, ValueError):
     """A design is wrong."""
 
-    code = "design"
+    code: str = "design"
+    """The code of its first problem, such as E402; `design` where there is none."""
 
     def __init__(self, message: str, problems: Iterable[Problem] = ()) -> None:
         super().__init__(message)
-        self.problems = Problems(problems)
+        self.problems: Problems = Problems(problems)
         """All that is wrong."""
         if self.problems:
             self.code = self.problems[0].code
@@ -200,7 +201,8 @@ class DesignError(ReliefError, ValueError):
 class MemoryRefused(ReliefError, MemoryError):
     """A job does not fit in the memory that it was given, or the system has not that much."""
 
-    code = "memory"
+    code: str = "memory"
+    """`memory`."""
 
     def __init__(self, message: str, needed: int | None = None, limit: int | None = None, advice: str = "") -> None:
         super().__init__(message)
@@ -215,7 +217,8 @@ class MemoryRefused(ReliefError, MemoryError):
 class OptionError(ReliefError, ValueError):
     """An option has a value that cannot be used."""
 
-    code = "option"
+    code: str = "option"
+    """`option`."""
 
     def __init__(self, option: str, problem: str) -> None:
         super().__init__(f"{option}: {problem}")
@@ -228,13 +231,15 @@ class OptionError(ReliefError, ValueError):
 class RegionError(ReliefError, IndexError):
     """A region is empty or leaves the surface."""
 
-    code = "region"
+    code: str = "region"
+    """`region`."""
 
 
 class ImageError(ReliefError, OSError):
     """A picture of a design cannot be read."""
 
-    code = "image"
+    code: str = "image"
+    """`image`."""
 
     def __init__(self, message: str, image: str) -> None:
         super().__init__(message)
@@ -245,33 +250,39 @@ class ImageError(ReliefError, OSError):
 class FileError(ReliefError, OSError):
     """A file cannot be read or written."""
 
-    code = "file"
+    code: str = "file"
+    """`file`."""
 
     def __init__(self, message: str, number: int | None = None) -> None:
         super().__init__(message)
-        self.errno = number
+        self.errno: int | None = number
+        """The number that the system gave, where it did."""
 
 
 class OutputError(ReliefError, OSError):
     """An output cannot be written."""
 
-    code = "output"
+    code: str = "output"
+    """`output`."""
 
     def __init__(self, message: str, number: int | None = None) -> None:
         super().__init__(message)
-        self.errno = number
+        self.errno: int | None = number
+        """The number that the system gave, where it did."""
 
 
 class DeviceError(ReliefError, RuntimeError):
     """A device cannot compute a design, or failed."""
 
-    code = "device"
+    code: str = "device"
+    """`device`."""
 
 
 class CostRefused(ReliefError, ValueError):
     """An exact answer takes more than was allowed."""
 
-    code = "cost"
+    code: str = "cost"
+    """`cost`."""
 
     def __init__(self, message: str, effort: int, within: int | None = None) -> None:
         super().__init__(message)
@@ -284,23 +295,28 @@ class CostRefused(ReliefError, ValueError):
 class DigestMismatch(ReliefError, ValueError):
     """A file is not the one that a surface was made of."""
 
-    code = "digest"
+    code: str = "digest"
+    """`digest`."""
 
     def __init__(self, message: str, file: str, expected: str, found: str) -> None:
         super().__init__(message)
         self.file = file
         """Which file differs."""
         self.expected = expected
+        """The BLAKE3 that it had."""
         self.found = found
+        """The BLAKE3 that it has."""
 
 
 class Cancelled(ReliefError, RuntimeError):
     """A job was cancelled."""
 
-    code = "cancelled"
+    code: str = "cancelled"
+    """`cancelled`."""
 
 
 class Defect(ReliefError, RuntimeError):
     """A defect of Relief: please report it."""
 
-    code = "defect"
+    code: str = "defect"
+    """`defect`."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from xarray import Dataset, Variable
@@ -32,9 +32,11 @@ class _Samples(BackendArray):
 class ReliefBackend(BackendEntrypoint):
     """Opens a design file as a dataset with one variable, `surface`, of the axes y and x. It is read where it is indexed."""
 
-    description = "Designs of Relief, computed where they are read"
-    url = "https://pypi.org/project/relief-surfaces"
-    open_dataset_parameters = (
+    description: ClassVar[str] = "Designs of Relief, computed where they are read"
+    """What xarray shows of it."""
+    url: ClassVar[str] = "https://pypi.org/project/relief-surfaces"
+    """Where it is found."""
+    open_dataset_parameters: ClassVar[tuple[str, ...]] = (
         "filename_or_obj",
         "drop_variables",
         "set",
@@ -43,8 +45,10 @@ class ReliefBackend(BackendEntrypoint):
         "memory",
         "threads",
         "device",
+        "device_memory",
         "levels",
     )
+    """What `open_dataset` takes."""
 
     def open_dataset(
         self,
@@ -78,4 +82,4 @@ class ReliefBackend(BackendEntrypoint):
             name = os.fspath(filename_or_obj)
         except TypeError:
             return isinstance(filename_or_obj, Surface)
-        return isinstance(name, str) and name.endswith(".kdl")
+        return isinstance(name, str) and name.endswith((".kdl", ".relief"))

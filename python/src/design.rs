@@ -10,9 +10,10 @@ use pyo3::prelude::*;
 use pyo3::types::PyList;
 use relief_design::{Design, Reading, Report, Setting, visible};
 use relief_engine::{
-    Cancel, DeviceChoice, DeviceId, Error, MAX_THREADS, Options, Plan, Renderer, select_prepared,
+    Cancel, DEFAULT_MEMORY, DeviceChoice, DeviceId, Error, MAX_THREADS, Options, Plan, Renderer,
+    select_prepared,
 };
-use relief_io::Files;
+use relief_io::pack::Pack;
 use relief_raster::Rect;
 
 use crate::errors::{self, Failure};
@@ -24,6 +25,13 @@ use crate::watch;
 pub(crate) struct Opened {
     /// What messages call it.
     pub(crate) name: String,
+    /// What it is called without the folder that it lies in.
+    pub(crate) title: String,
+    pub(crate) text: String,
+    /// The values of its parameters, in the order in which they were given.
+    pub(crate) settings: Vec<(String, String)>,
+    /// All files that it names, in order, each once.
+    pub(crate) named: Vec<String>,
     /// Where its file is, where it has one.
     pub(crate) path: Option<PathBuf>,
     pub(crate) design: Design,
@@ -139,37 +147,94 @@ fn digest(text: &str, settings: &[Setting], rows: &BTreeMap<String, blake3::Hash
 /// A text, what it is called, and where its files are.
 struct Text {
     name: String,
+    title: String,
     text: String,
     path: Option<PathBuf>,
+    /// The values of a packed job, then those that were given.
     settings: Vec<Setting>,
     source: Source,
+    /// How many values a packed job gave, and the digest that it says it has with them.
+    packed: Option<(usize, String)>,
 }
 
 impl Text {
+    /// A design by its text, or by the path of a packed job, whose text is taken instead.
+    #[allow(clippy::too_many_arguments)]
     fn new(
+        py: Python<'_>,
         name: String,
         text: String,
         path: Option<PathBuf>,
         folder: &Path,
         settings: Vec<(String, String)>,
         given: Vec<(String, Bound<'_, PyAny>)>,
+        memory: Option<u64>,
     ) -> PyResult<Self> {
+        let memory = memory.unwrap_or(DEFAULT_MEMORY);
         let mut by_name = HashMap::new();
         for (name, value) in &given {
             by_name.insert(name.clone(), Given::of(name, value)?);
         }
-        let setting = |(name, value)| Setting {
+        let pack = match path.as_deref() {
+            Some(path) => py
+                .detach(|| pack_at(path))
+                .map_err(|failure| failure.raised(py))?,
+            None => None,
+        };
+        let setting = |origin: &str, (name, value)| Setting {
             name,
             value,
-            origin: "set".to_owned(),
+            origin: origin.to_owned(),
         };
+        let given = settings.into_iter().map(|value| setting("set", value));
+        let Some(pack) = pack else {
+            let title = path.as_deref().and_then(Path::file_name);
+            return Ok(Self {
+                title: title.map_or_else(|| name.clone(), |title| title.to_string_lossy().into_owned()),
+                name,
+                text,
+                path,
+                settings: given.collect(),
+                source: Source::of_folder(by_name, folder, memory),
+                packed: None,
+            });
+        };
+        let job = pack.job().clone();
+        let own = job.parameters.len();
+        let settings = job
+            .parameters
+            .into_iter()
+            .map(|value| setting("the packed job", value));
         Ok(Self {
-            name,
-            text,
+            name: format!("{} in {name}", job.name),
+            title: job.name,
+            text: job.text,
             path,
-            settings: settings.into_iter().map(setting).collect(),
-            source: Source::new(by_name, Files::new(folder)),
+            settings: settings.chain(given).collect(),
+            source: Source::of_pack(by_name, pack, memory),
+            packed: Some((own, job.digest)),
         })
+    }
+
+    /// With the values that it was packed with, a job is the one that it says it is.
+    fn is_whole(&self, rows: &BTreeMap<String, blake3::Hash>) -> Result<(), Failure> {
+        let Some((own, said)) = &self.packed else {
+            return Ok(());
+        };
+        let found = digest(&self.text, &self.settings, rows).to_string();
+        if self.settings.len() != *own || self.source.is_given() || found == *said {
+            return Ok(());
+        }
+        Err(Failure::File(
+            format!("cannot read {}", visible(&self.name)),
+            io::Error::new(
+                io::ErrorKind::InvalidData,
+                format!(
+                    "the packed job is damaged: it says that it is {}, and is {found}",
+                    visible(said)
+                ),
+            ),
+        ))
     }
 
     fn read(&self) -> Result<Reading, Report> {
@@ -177,13 +242,31 @@ impl Text {
     }
 }
 
-/// The text of a design file, as KDL also where the file holds JSON. No more is read than a design may have.
+/// The packed job at this path, where one is.
+fn pack_at(path: &Path) -> Result<Option<Pack>, Failure> {
+    if !Pack::is_at(path) {
+        return Ok(None);
+    }
+    let failed = |error| {
+        Failure::File(
+            format!("cannot read {}", visible(&path.display().to_string())),
+            error,
+        )
+    };
+    Pack::open(path).map(Some).map_err(failed)
+}
+
+/// The text of a design file, as KDL also where the file holds JSON. No more is read than a design may have. Nothing of a packed job,
+/// which is read when its design is.
 #[pyfunction]
 pub(crate) fn read_text(py: Python<'_>, path: PathBuf) -> PyResult<String> {
     py.detach(|| text_of(&path)).map_err(|failure| failure.raised(py))
 }
 
 fn text_of(path: &Path) -> Result<String, Failure> {
+    if Pack::is_at(path) {
+        return Ok(String::new());
+    }
     let name = path.display().to_string();
     let failed = |error| Failure::File(format!("cannot read {}", visible(&name)), error);
     let wrong = |why: String| failed(io::Error::new(io::ErrorKind::InvalidData, why));
@@ -215,7 +298,7 @@ pub(crate) fn check<'py>(
     settings: Vec<(String, String)>,
     given: Vec<(String, Bound<'py, PyAny>)>,
 ) -> PyResult<Bound<'py, PyList>> {
-    let text = Text::new(name, text, path, &folder, settings, given)?;
+    let text = Text::new(py, name, text, path, &folder, settings, given, None)?;
     let outcome = watch::run(py, None, |_, _| text.read())?;
     match outcome {
         Ok(Reading { warnings: None, .. }) => Ok(PyList::empty(py)),
@@ -229,7 +312,8 @@ pub(crate) fn check<'py>(
 
 /// The rows and columns of the canvas of a design.
 #[pyfunction]
-#[pyo3(signature = (name, text, path, folder, settings, given))]
+#[pyo3(signature = (name, text, path, folder, settings, given, memory=None))]
+#[allow(clippy::too_many_arguments)]
 pub(crate) fn canvas(
     py: Python<'_>,
     name: String,
@@ -238,8 +322,9 @@ pub(crate) fn canvas(
     folder: PathBuf,
     settings: Vec<(String, String)>,
     given: Vec<(String, Bound<'_, PyAny>)>,
+    memory: Option<u64>,
 ) -> PyResult<(u64, u64)> {
-    let text = Text::new(name, text, path, &folder, settings, given)?;
+    let text = Text::new(py, name, text, path, &folder, settings, given, memory)?;
     match watch::run(py, None, |_, _| text.read())? {
         Ok(reading) => Ok((reading.design.canvas().height, reading.design.canvas().width)),
         Err(report) => Err(Failure::Design(Box::new(report), text.text).raised(py)),
@@ -269,7 +354,7 @@ pub(crate) fn open<'py>(
     region: Option<(i64, i64, u64, u64)>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<(Surface, Bound<'py, PyList>)> {
-    let text = Text::new(name, text, path, &folder, settings, given)?;
+    let text = Text::new(py, name, text, path, &folder, settings, given, memory)?;
     let raised = |failure: Failure| failure.raised(py);
     let choice: DeviceChoice = device
         .parse::<DeviceChoice>()
@@ -289,8 +374,16 @@ pub(crate) fn open<'py>(
             .read()
             .map_err(|report| Failure::Design(Box::new(report), text.text.clone()))?;
         let rows = text.source.rows();
+        text.is_whole(&rows)?;
+        let settings = text.settings.iter();
         let opened = Opened {
             name: text.name.clone(),
+            title: text.title.clone(),
+            text: text.text.clone(),
+            settings: settings
+                .map(|setting| (setting.name.clone(), setting.value.clone()))
+                .collect(),
+            named: text.source.named(),
             path: text.path.clone(),
             digest: digest(&text.text, &text.settings, &rows),
             rows: rows.into_keys().collect(),

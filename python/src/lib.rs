@@ -4,6 +4,7 @@
 //! interpreter, and everything that takes long can be interrupted ([`watch`]).
 
 mod asked;
+mod bundle;
 mod design;
 mod devices;
 mod errors;

@@ -1,14 +1,15 @@
 //! Where the pictures and files of a design come from: arrays by name, then files.
 
-use std::collections::{BTreeMap, HashMap};
-use std::fs::File;
-use std::io::{self, Read};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::io::{self, Cursor, Read};
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use numpy::{PyReadonlyArrayDyn, PyUntypedArrayMethods};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use relief_design::{Conversion, ImageError, ImageSource, Picture, visible};
+use relief_io::pack::Pack;
 use relief_io::{ArrayPicture, ArraySamples, Files};
 use relief_raster::Depth;
 use relief_scan::Table;
@@ -104,23 +105,88 @@ fn hashed(shape: &[usize], kind: char, bytes: &[u8]) -> blake3::Hash {
 /// The pictures and files of a design.
 pub(crate) struct Source {
     given: HashMap<String, Given>,
+    /// The files that samples are read from.
     files: Files,
+    /// The same files as they are now, whatever was noted of them before.
+    now: Files,
+    /// Whether they lie in a packed job.
+    packed: bool,
+    /// The bytes that drawings, meshes and fonts may take together.
+    memory: u64,
     /// The digests of what rows were read from.
     rows: Mutex<BTreeMap<String, blake3::Hash>>,
+    /// All that was asked for and could be used.
+    named: Mutex<BTreeSet<String>>,
 }
 
 impl Source {
-    pub(crate) fn new(given: HashMap<String, Given>, files: Files) -> Self {
+    /// The files of a folder.
+    pub(crate) fn of_folder(given: HashMap<String, Given>, folder: &Path, memory: u64) -> Self {
+        Self::new(given, Files::new(folder), false, memory)
+    }
+
+    /// The files of a packed job.
+    pub(crate) fn of_pack(given: HashMap<String, Given>, pack: Pack, memory: u64) -> Self {
+        Self::new(given, Files::packed(pack), true, memory)
+    }
+
+    fn new(given: HashMap<String, Given>, files: Files, packed: bool, memory: u64) -> Self {
         Self {
             given,
+            now: files.clone(),
             files,
+            packed,
+            memory,
             rows: Mutex::default(),
+            named: Mutex::default(),
         }
     }
 
     /// The same with files that note what is read of them.
     pub(crate) fn digesting(&self) -> Self {
-        Self::new(self.given.clone(), self.files.clone().digesting())
+        let files = self.now.clone().digesting();
+        Self {
+            files,
+            ..Self::new(self.given.clone(), self.now.clone(), self.packed, self.memory)
+        }
+    }
+
+    /// All that was asked for and could be used, in order, each once.
+    pub(crate) fn named(&self) -> Vec<String> {
+        let named = self.named.lock().unwrap_or_else(PoisonError::into_inner);
+        named.iter().cloned().collect()
+    }
+
+    fn note(&self, path: &str) {
+        let mut named = self.named.lock().unwrap_or_else(PoisonError::into_inner);
+        named.insert(path.to_owned());
+    }
+
+    fn note_rows(&self, path: &str, digest: blake3::Hash) {
+        let mut rows = self.rows.lock().unwrap_or_else(PoisonError::into_inner);
+        rows.insert(path.to_owned(), digest);
+    }
+
+    /// Whether anything was given in place of files.
+    pub(crate) fn is_given(&self) -> bool {
+        !self.given.is_empty()
+    }
+
+    /// Whether an array stands for this name.
+    pub(crate) fn is_array(&self, name: &str) -> bool {
+        matches!(self.given.get(name), Some(Given::Picture(..)))
+    }
+
+    /// All bytes of the file of this name, or those that were given for it.
+    ///
+    /// # Errors
+    /// Where it cannot be read, or is an array.
+    pub(crate) fn content(&self, name: &str) -> io::Result<Box<dyn Read>> {
+        match self.given.get(name) {
+            Some(Given::Bytes(bytes, _)) => Ok(Box::new(Cursor::new(Arc::clone(bytes)))),
+            Some(Given::Picture(..)) => Err(io::Error::new(io::ErrorKind::InvalidInput, "it is an array")),
+            None => self.now.reader(name),
+        }
     }
 
     /// The digests of the rows that were read, by their names.
@@ -130,7 +196,7 @@ impl Source {
 
     /// Where the file of this name lies, where it is one.
     pub(crate) fn path(&self, name: &str) -> Option<std::path::PathBuf> {
-        if self.given.contains_key(name) {
+        if self.packed || self.given.contains_key(name) {
             return None;
         }
         self.files.path(name).ok()
@@ -142,8 +208,7 @@ impl Source {
             return Ok(*digest);
         }
         let failed = |error| Failure::File(format!("cannot read {}", visible(name)), error);
-        let path = self.files.path(name).map_err(failed)?;
-        digest_of(&mut File::open(path).map_err(failed)?).map_err(failed)
+        self.now.digest(name).map_err(failed)
     }
 
     /// Whether a picture is what it was when it was read.
@@ -170,24 +235,34 @@ impl Source {
     }
 }
 
-fn digest_of(input: &mut impl Read) -> io::Result<blake3::Hash> {
-    let mut hasher = blake3::Hasher::new();
-    let mut buffer = vec![0; 1 << 20];
-    loop {
-        match input.read(&mut buffer) {
-            Ok(0) => return Ok(hasher.finalize()),
-            Ok(count) => {
-                hasher.update(&buffer[..count]);
-            }
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
+/// A file of a design while it is read through. Its digest is noted at the end, whoever stops reading before.
+struct Noted<'s> {
+    reader: Box<dyn Read + 's>,
+    hasher: blake3::Hasher,
+    source: &'s Source,
+    path: String,
+}
+
+impl Read for Noted<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.reader.read(buffer)?;
+        self.hasher.update(&buffer[..count]);
+        Ok(count)
+    }
+}
+
+impl Drop for Noted<'_> {
+    fn drop(&mut self) {
+        // What cannot be read now has no place in a digest, and fails where the digest of the file is asked for.
+        if self.hasher.update_reader(&mut self.reader).is_ok() {
+            self.source.note_rows(&self.path, self.hasher.finalize());
         }
     }
 }
 
 impl ImageSource for Source {
     fn open(&self, path: &str, conversion: &Conversion) -> Result<Box<dyn Picture>, ImageError> {
-        match self.given.get(path) {
+        let opened = match self.given.get(path) {
             Some(Given::Picture(picture, _)) => {
                 let picture = picture.converted(conversion);
                 picture
@@ -201,11 +276,31 @@ impl ImageSource for Source {
                 visible(path)
             ))),
             None => self.files.open(path, conversion),
-        }
+        };
+        opened.inspect(|_| self.note(path))
+    }
+
+    fn memory(&self) -> u64 {
+        self.memory
+    }
+
+    fn reader(&self, path: &str, limit: u64) -> Result<Box<dyn Read + '_>, String> {
+        let reader: Box<dyn Read + '_> = match self.given.get(path) {
+            Some(_) => Box::new(Cursor::new(self.bytes(path, limit)?)),
+            None => ImageSource::reader(&self.files, path, limit)?,
+        };
+        self.note(path);
+        Ok(Box::new(Noted {
+            reader,
+            hasher: blake3::Hasher::new(),
+            source: self,
+            path: path.to_owned(),
+        }))
     }
 
     fn table(&self, path: &str, depth: Depth) -> Result<(), String> {
         let bytes = self.bytes(path, MAX_TABLE)?;
+        self.note(path);
         let text = String::from_utf8(bytes).map_err(|_| format!("{} is not UTF-8", visible(path)))?;
         let checked = Table::parse(&text, depth);
         checked.map(|_| ()).map_err(|error| error.to_string())
@@ -213,8 +308,8 @@ impl ImageSource for Source {
 
     fn data(&self, path: &str, limit: u64) -> Result<Vec<u8>, String> {
         let bytes = self.bytes(path, limit)?;
-        let mut rows = self.rows.lock().unwrap_or_else(PoisonError::into_inner);
-        rows.insert(path.to_owned(), blake3::hash(&bytes));
+        self.note_rows(path, blake3::hash(&bytes));
+        self.note(path);
         Ok(bytes)
     }
 }

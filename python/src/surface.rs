@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use numpy::{Element, PyArray2, PyArrayMethods, PyReadwriteArray2};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyBytes, PyDict};
 use relief_engine::{
     Cancel, Depth, Error, Exactness, Rect, Renderer, Sample, SamplesMut, Statistic, ViewMut,
 };
@@ -15,7 +15,7 @@ use relief_engine::{
 use crate::design::{Means, Opened, rectangle};
 use crate::errors::Failure;
 use crate::export::{self, Export};
-use crate::{asked, plan, watch};
+use crate::{asked, bundle, plan, watch};
 
 /// A window: x, y, width and height.
 type Window = (i64, i64, u64, u64);
@@ -237,6 +237,13 @@ impl Surface {
             Ok::<_, Failure>(digests)
         })?;
         digests.map_err(|failure| failure.raised(py))
+    }
+
+    /// The design with its values and all files that it names as a packed job of at most `limit` bytes.
+    fn bundle<'py>(&self, py: Python<'py>, limit: u64) -> PyResult<Bound<'py, PyBytes>> {
+        let packed = watch::run(py, None, |cancel, _| bundle::packed(&self.opened, limit, cancel))?;
+        let packed = packed.map_err(|failure| failure.raised(py))?;
+        Ok(PyBytes::new(py, &packed))
     }
 
     /// The plan as JSON.

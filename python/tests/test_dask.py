@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import pickle
+import re
+import select
 import signal
 import subprocess
 import sys
@@ -47,15 +49,93 @@ def test_equal_surfaces_have_one_name(tmp_path: Path) -> None:
     assert tokenize(one.level(2)) == tokenize(other.level(2)) != tokenize(one.level(2, "max"))
 
 
-def test_too_many_chunks_are_refused_with_a_region_that_would_do(sheet: relief.Surface) -> None:
+SHEET = (1_800_000, 2_000_000)
+
+
+@pytest.mark.parametrize(
+    ("chunks", "count"),
+    [
+        (256, 7_032 * 7_813),
+        ((1, 1024), 1_800_000 * 1_954),
+        ([200, 200], 9_000 * 10_000),
+        ((1, -1), 1_800_000),
+        ((-1, 1), 2_000_000),
+        ((None, 1), 2_000_000),
+        ({0: 1}, 1_800_000),
+        ({1: 1}, 2_000_000),
+        ((np.int64(1), -1), 1_800_000),
+        ("1MiB", 1_758 * 1_954),
+        ((1, "64KiB"), 1_800_000 * 31),
+        (("1B", -1), 1_800_000),
+        (((1,) * 1_800_000, (2_000_000,)), 1_800_000),
+        ((4, (1_000,) * 2_000), 450_000 * 2_000),
+    ],
+    ids=lambda value: str(value)[:20],
+)
+def test_too_many_chunks_are_refused_with_a_region_that_would_do(sheet: relief.Surface, chunks: Any, count: int) -> None:
     requires("dask.array")
-    for chunks in (256, (1, 1024), [200, 200]):
-        with pytest.raises(relief.OptionError, match="cut the region first") as refused:
-            sheet.dask(chunks=chunks)
-        region, size = str(refused.value).split("dask(")[1].split(", chunks=")
-        array = sheet.dask(eval(region, {"np": np}), chunks=eval(size.split(")")[0] + ")" if "(" in size else size.split("]")[0] + "]"))
-        assert array.npartitions <= 1_000_000
-    assert sheet.dask(chunks=4096).npartitions == 440 * 489
+    with pytest.raises(relief.OptionError, match=f"^chunks: {count} chunks are more") as refused:
+        sheet.dask(chunks=chunks)
+    told = re.search(r"dask\((np\.s_\[.*?\]), chunks=(.*?)\), or", str(refused.value))
+    assert told
+    array = sheet.dask(eval(told[1], {"np": np}), chunks=eval(told[2]))
+    assert 100_000 < array.npartitions <= 1_000_000
+
+
+def test_chunks_are_counted_before_they_are_listed() -> None:
+    """Of 2^40 samples a side, which no list of chunks would fit."""
+    requires("dask.array")
+    vast = relief.parse("relief version=1\ncanvas width=1099511627776 height=1099511627776\nfill value=7", threads=1)
+    for chunks in (1, (1, -1), (-1, 1), "auto", ("auto", -1), (-1, "auto"), "1GiB", "1B", (1 << 39, "auto")):
+        with pytest.raises(relief.OptionError, match="cut the region first"):
+            vast.dask(chunks=chunks)
+    assert vast.dask(chunks=1 << 31).numblocks == (512, 512)
+    assert vast.dask(chunks=1 << 50).chunks == vast.dask(chunks=-1).chunks == ((1 << 40,), (1 << 40,))
+
+
+@pytest.mark.parametrize(
+    "chunks",
+    [4096, (4096, -1), (-1, 4096), (None, 4096), "auto", "64MiB", (2048, "auto"), ("8MiB", 4096), {0: 4096}, (np.int64(4096), 4096)],
+    ids=str,
+)
+def test_chunks_are_those_that_dask_makes(sheet: relief.Surface, chunks: Any) -> None:
+    requires("dask.array")
+    from dask.array.core import normalize_chunks
+
+    assert sheet.dask(chunks=chunks).chunks == normalize_chunks(chunks, SHEET, dtype="u1")
+
+
+def test_explicit_chunks_are_taken(noise8: Any) -> None:
+    requires("dask.array")
+    surface, whole = noise8
+    array = surface.dask(chunks=((40, 3), (1, 60)))
+    assert array.chunks == ((40, 3), (1, 60))
+    np.testing.assert_array_equal(array.compute(scheduler="synchronous"), whole)
+
+
+@pytest.mark.parametrize(
+    ("chunks", "word"),
+    [
+        (0, "0 is no length"),
+        (-2, "-2 is no length"),
+        (True, "True is no length"),
+        (2.5, "2.5 is no length"),
+        (None, "two axes"),
+        ((1, 2, 3), "two axes"),
+        ("many", "no number of bytes"),
+        (("1MiB", "2MiB"), "says two"),
+        (((40, 2), (61,)), "42 samples together, and it has 43"),
+        (((), (61,)), "0 samples together"),
+        (((50, -7), (61,)), "-7 is no length"),
+        ({"y": 3}, "'y' is no axis"),
+        (b"12", "no length"),
+    ],
+    ids=str,
+)
+def test_chunks_that_cannot_be_are_refused(noise8: Any, chunks: Any, word: str) -> None:
+    requires("dask.array")
+    with pytest.raises(relief.OptionError, match=re.escape(word)):
+        noise8[0].dask(chunks=chunks)
 
 
 def test_a_window_of_the_sheet(sheet: relief.Surface) -> None:
@@ -105,14 +185,27 @@ def test_xarray_opens_designs(tmp_path: Path) -> None:
 
 
 def test_napari_shows_levels_without_a_window(sheet: relief.Surface) -> None:
-    pytest.importorskip("napari")
+    requires("napari")
     from napari.components import ViewerModel
 
+    pyramid = sheet.pyramid(smallest=1024, effort=1 << 20, exact=False)
     viewer = ViewerModel()
-    layer = viewer.add_image(sheet.pyramid(smallest=1024, effort=1 << 20, exact=False), contrast_limits=(0, 255), multiscale=True)
+    layer = viewer.add_image(pyramid, contrast_limits=(0, 255), multiscale=True)
     assert layer.multiscale and layer.data[0].shape == sheet.shape
-    layer.data_level = len(layer.data) - 1
-    layer.refresh()
+    for level, corners in [
+        (len(pyramid) - 1, np.array([[0, 0], [sheet.shape[0] - 1, sheet.shape[1] - 1]])),
+        (0, np.array([[900_000, 1_500_000], [900_299, 1_500_399]])),
+    ]:
+        # What a window does when it is moved: the level and the part of it that are seen.
+        layer.data_level = level
+        layer.corner_pixels = corners // np.array(layer.downsample_factors[level]).astype(int)
+        layer.refresh()
+        top, left = layer.corner_pixels[0]
+        bottom, right = layer.corner_pixels[1] + 1
+        seen = layer._slice.image.raw
+        expected = pyramid[level][top:bottom, left:right]
+        assert expected.any() and seen.shape == expected.shape
+        np.testing.assert_array_equal(seen, expected)
 
 
 PART = """
@@ -168,24 +261,47 @@ def test_four_processes_of_which_one_is_killed_write_what_one_writes(tmp_path: P
     assert files(path) == files(whole)
 
 
+# Of a pipe of one page all but this is full: one line of progress has room, which is 94 to 154 bytes long, and a second has not.
+ROOM = 175
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="pipes whose length can be set")
 @pytest.mark.parametrize("name", ["a.zarr", "a.tif"])
 def test_four_jobs_of_the_command_line_of_which_one_is_killed(tmp_path: Path, program: str, name: str) -> None:
+    """A job tells its progress after the first tile and again before the file is complete. Where the second has no room it waits."""
+    import fcntl
+
     design = tmp_path / "a.kdl"
     design.write_text(LARGE)
     whole, path = tmp_path / f"whole-{name}", tmp_path / name
     relief.open(design).render(whole, tile=(64, 64))
 
-    def job(part: int, *more: str) -> subprocess.Popen[str]:
+    def job(part: int, stderr: int, *more: str) -> subprocess.Popen[bytes]:
         tiles = ["--file-tile", "64x64", "--part", f"{part}/4"]
-        command = [program, "render", str(design), "--device", "cpu", "-o", str(path), *tiles, *more]
-        return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        command = [program, "render", str(design), "--device", "cpu", "-o", str(path), *tiles, *more, "--threads", "1"]
+        return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=stderr)
 
-    killed = job(1, "--json-progress", "--threads", "1")
-    assert killed.stderr is not None
-    assert killed.stderr.readline()
+    reader, writer = os.pipe()
+    length = fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, 4096)
+    full = os.write(writer, bytes(length - ROOM))
+    events = select.epoll()
+    # By edges: each write is an event, though nothing is read.
+    events.register(reader, select.EPOLLIN | select.EPOLLET)
+    assert events.poll(60)
+    killed = job(1, writer, "--json-progress")
+    os.close(writer)
+    assert events.poll(300) == [(reader, select.EPOLLIN)]
     killed.kill()
     killed.communicate(timeout=60)
-    jobs = [job(part, "--quiet", "--threads", "1") for part in range(4)]
+    told = os.read(reader, length)[full:]
+    os.close(reader)
+    assert told.startswith(b'{"done":')
+    assert killed.returncode == -signal.SIGKILL
+    # What it leaves is the beginning of a file, which has not the name of one.
+    assert not path.exists()
+    assert [file.name for file in tmp_path.iterdir() if file.name.startswith(f"{name}.")], list(tmp_path.iterdir())
+
+    jobs = [job(part, subprocess.PIPE, "--quiet") for part in range(4)]
     ends = [one.communicate(timeout=300) for one in jobs]
     assert [one.returncode for one in jobs] == [0] * 4, ends
     assert files(path) == files(whole)

@@ -18,7 +18,7 @@ import relief_surfaces
 MODULES = sorted(
     one.name for one in pkgutil.iter_modules(relief_surfaces.__path__) if one.name not in ("_native", "xarray_backend")
 )
-PAGES = {ROOT / "python" / "README.md": [], ROOT / "docs" / "python.md": ["dask.array", "xarray", "tqdm"]}
+PAGES = {ROOT / "python" / "README.md": [], ROOT / "docs" / "python.md": ["dask.array", "distributed", "xarray", "tqdm"]}
 EXAMPLES = sorted((ROOT / "python" / "examples").glob("*.py"))
 NEEDS = {"cluster": ["distributed"], "filter": ["scipy"], "sheet": []}
 
@@ -57,7 +57,7 @@ def test_pages(page: Path, here: Path, tmp_path: Path, monkeypatch: pytest.Monke
         requires(module)
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     monkeypatch.chdir(tmp_path)
-    names: dict[str, Any] = {"__name__": "page"}
+    names: dict[str, Any] = {"__name__": "__main__"}
     for code, _ in blocks(page):
         exec(compile(code, str(page), "exec"), names)
 
@@ -116,3 +116,51 @@ def test_annotations_and_stubs_agree() -> None:
     command = [sys.executable, "-m", "mypy", "--config-file", str(ROOT / "python" / "pyproject.toml"), "--cache-dir", os.devnull]
     found = subprocess.run([*command, package], capture_output=True, text=True, timeout=600)
     assert found.returncode == 0, found.stdout + found.stderr
+
+
+def test_the_page_of_all_names_is_current() -> None:
+    import subprocess
+    import sys
+
+    found = subprocess.run([sys.executable, str(ROOT / "python" / "reference.py")], capture_output=True, text=True, timeout=60)
+    assert found.returncode == 0, found.stderr
+
+
+def test_the_page_of_all_names_has_all_names() -> None:
+    """Of the package as it is when it runs, which the script that writes the page does not ask."""
+    from relief_surfaces import design
+
+    page = (ROOT / "docs" / "python-api.md").read_text(encoding="utf-8")
+    surface = relief_surfaces.parse("relief version=1\ncanvas width=4 height=3\nfill value=9")
+    problem = relief_surfaces.check("relief version=1\n")[0]
+    made = [
+        surface,
+        surface.level(1),
+        surface.plan(),
+        surface.stats(),
+        problem,
+        relief_surfaces.DesignError("", [problem]),
+        relief_surfaces.MemoryRefused(""),
+        relief_surfaces.OptionError("", ""),
+        relief_surfaces.CostRefused("", 1),
+        relief_surfaces.DigestMismatch("", "", "", ""),
+        relief_surfaces.ImageError("", ""),
+        design.document(design.canvas(width=1, height=1)),
+        design.Node("fill"),
+    ]
+    names = {type(one).__name__: {name for name in getattr(one, "__dict__", {}) if not name.startswith("_")} for one in made}
+    for module in (relief_surfaces, design):
+        for name in module.__all__:
+            if isinstance(value := getattr(module, name), type):
+                inherited = {one for base in value.__mro__[1:] if base.__module__ == "builtins" for one in dir(base)}
+                own = {one for one in dir(value) if not one.startswith("_") and one not in inherited}
+                names.setdefault(name, set()).update(own)
+            elif callable(value):
+                assert f"\n### `{name}`" in page, name
+    for name, attributes in names.items():
+        found = page.split(f"\n### `{name}`")
+        assert len(found) == 2, name
+        section = found[1].split("\n### ")[0].split("\n## ")[0]
+        for attribute in attributes:
+            # What all errors have stands with the first.
+            assert f"| `{attribute}` |" in section or f"#### `{name}.{attribute}`" in section, (name, attribute)
