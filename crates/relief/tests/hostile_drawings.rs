@@ -211,7 +211,7 @@ fn a_drawing_is_read_in_just_enough_memory_and_refused_with_the_code_of_memory_b
 fn placements_that_do_not_fit_are_refused_before_they_are_held_with_the_memory_that_does() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
-    let before = plan(folder, "fill value=1", MEMORY);
+    let before = plan(folder, "fill value=1", MEMORY, false);
     let layer = [record(0x0D, &[0, 1]), record(0x0E, &[0, 0])].concat();
     let corners = points(&[0, 0, 800, 0, 800, 300_000, 0, 300_000]);
     let tall = [record(8, &[]), layer, corners, record(0x11, &[])].concat();
@@ -226,7 +226,7 @@ fn placements_that_do_not_fit_are_refused_before_they_are_held_with_the_memory_t
     std::fs::write(folder.join("a.gds"), file).unwrap();
     let node = "gds \"a.gds\" cell=\"TOPS\" origin=\"box\" value=255";
     let run = |memory: u64| {
-        let outcome = plan(folder, node, memory);
+        let outcome = plan(folder, node, memory, false);
         let most = before.held + memory + BESIDE;
         assert!(outcome.held <= most, "{} bytes were held of {most}", outcome.held);
         outcome
