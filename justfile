@@ -10,7 +10,7 @@ full *steps:
 
 # What must hold before a release, dry: nothing is published, tagged or pushed. CONTRIBUTING.md has the steps after it.
 release:
-    .ci/full ci readers viewer python licences msrv systems packages docker
+    RELIEF_RELEASE=strict .ci/full ci readers viewer python licences msrv systems packages docker
     just dist
 
 # Completions and manual pages, for those who make packages, in target/dist/share.
