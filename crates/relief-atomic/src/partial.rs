@@ -171,6 +171,10 @@ pub(crate) fn open_own_folder(
 /// Removes what killed processes left of the file at `path`. Partials whose writer lives stay. What cannot be removed
 /// stays, too: it harms nobody.
 pub fn remove_leftovers(path: &Path) {
+    // Looking for the place of a FIFO opens it, and waits for who reads it.
+    if place::is_stream(path) {
+        return;
+    }
     if let Ok(Place::File(name)) = place::find(path) {
         remove_leftovers_of(&name);
     }
