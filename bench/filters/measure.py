@@ -95,6 +95,8 @@ def measure(arguments, folder):
         "versions": {name: rival.version for name, rival in rivals.items()},
         "load_before": os.getloadavg(),
         "filters": {},
+        # What computing the source takes alone, which rivals have in memory.
+        "source_seconds": source_alone(arguments, folder),
     }
     for name in arguments.filters:
         checked = compare(arguments, folder, name, rivals)
@@ -137,10 +139,26 @@ def compare(arguments, folder, name, rivals):
     return found
 
 
+def null_command(arguments, path):
+    return [arguments.relief, "render", path, "--device", "cpu", "--format", "null", "--quiet", "--threads", str(arguments.threads)]
+
+
+def source_alone(arguments, folder):
+    """Seconds of the noise without a filter, in a process of its own each time; the first is not counted."""
+    path = design(folder, arguments.side, None)
+    seconds = []
+    for number in range(arguments.rounds + 1):
+        start = time.perf_counter()
+        subprocess.run(null_command(arguments, path), check=True)
+        if number:
+            seconds.append(time.perf_counter() - start)
+    return seconds
+
+
 def alternate(arguments, folder, name, rivals):
     """All programs in turn, round after round; the first round warms up and is not counted."""
     path = design(folder, arguments.side, FILTERS[name][0])
-    command = [arguments.relief, "render", path, "--device", "cpu", "--format", "null", "--quiet", "--threads", str(arguments.threads)]
+    command = null_command(arguments, path)
     seconds = {"relief": [], **{rival: [] for rival in rivals}}
     for number in range(arguments.rounds + 1):
         start = time.perf_counter()
@@ -165,6 +183,8 @@ def show(record):
     pixels = record["side"] ** 2
     programs = ["relief", *record["versions"]]
     print(f"{record['side']}², {record['threads']} threads, {record['processor']}, medians of {record['rounds']}, Mpx/s")
+    source = statistics.median(record["source_seconds"])
+    print(f"The source alone takes ours {source:.3f} s, {pixels / source / 1e6:.0f} Mpx/s; it is in memory for the others.")
     print(f"| filter | {' | '.join(programs)} | {' | '.join(f'ours / {name}' for name in programs[1:])} |")
     print(f"|---|{'---|' * (2 * len(programs) - 1)}")
     for name, found in record["filters"].items():

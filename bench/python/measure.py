@@ -22,6 +22,8 @@ import relief_surfaces as relief
 SHEET = Path(__file__).resolve().parents[2] / "examples" / "sheet" / "design.kdl"
 X, Y, SIDE = 1_500_000, 900_000, 4_096
 MANY, SMALL = 10_000, 256
+# Windows of SIDE in one time: one alone takes a few milliseconds, which a timer's tick or another process doubles.
+REPEATS = 20
 
 
 def taken(work: Callable[[], object]) -> float:
@@ -80,17 +82,16 @@ def imported(rounds: int) -> dict[str, Any]:
     return {"seconds": statistics.median(runs), "of_50_ms": statistics.median(runs) / 0.05}
 
 
-def of_dask(rounds: int) -> dict[str, Any]:
-    """The sum of 64 Mpx that take long enough for a scheduler: one thread here, and two processes of one thread each."""
+def of_dask(rounds: int, side: int, chunk: int) -> dict[str, Any]:
+    """The sum of `side` × `side` filtered samples: one thread here, and two processes of one thread each."""
     from distributed import Client, LocalCluster
 
-    text = "relief version=1\ncanvas width=16384 height=16384\ngauss sigma=12 { (source)noise seed=3 }"
+    text = "relief version=1\ncanvas width=32768 height=32768\ngauss sigma=12 { (source)noise seed=3 }"
     alone = relief.parse(text, threads=1)
-    side = 8_192
-    places = [(y, x) for y in range(0, side, 2048) for x in range(0, side, 2048)]
+    places = [(y, x) for y in range(0, side, chunk) for x in range(0, side, chunk)]
     found = []
     with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster) as client:
-        array = alone.dask(np.s_[:side, :side], chunks=2048)
+        array = alone.dask(np.s_[:side, :side], chunks=chunk)
 
         def summed(block: Any, number: int) -> Any:
             return block.sum(keepdims=True, dtype="u8")
@@ -103,7 +104,7 @@ def of_dask(rounds: int) -> dict[str, Any]:
         expected = sums(-1)
 
         def here() -> None:
-            assert sum(int(alone[y : y + 2048, x : x + 2048].sum(dtype="u8")) for y, x in places) == expected
+            assert sum(int(alone[y : y + chunk, x : x + chunk].sum(dtype="u8")) for y, x in places) == expected
 
         for number in range(rounds):
             found.append((taken(here), taken(lambda: sums(number))))
@@ -112,6 +113,8 @@ def of_dask(rounds: int) -> dict[str, Any]:
         "one_thread_seconds": statistics.median(one for one, _ in found),
         "two_processes_seconds": statistics.median(two for _, two in found),
         "ratio": statistics.median(times),
+        "side": side,
+        "chunk": chunk,
         "all": times,
     }
 
@@ -160,14 +163,22 @@ def main() -> None:
 
         return taken(read)
 
-    record["into_an_array"] = ratios(rounds, lambda: engine.ask("held", *place), lambda: taken(lambda: window.render(out=out)))
+    def asked(word: str) -> float:
+        return sum(engine.ask(word, *place) for _ in range(REPEATS))
+
+    def called(work: Callable[[], object]) -> float:
+        return sum(taken(work) for _ in range(REPEATS))
+
+    record["into_an_array"] = ratios(rounds, lambda: asked("held"), lambda: called(lambda: window.render(out=out)))
     record["as_a_new_array"] = ratios(
-        rounds, lambda: engine.ask("new", *place), lambda: taken(lambda: sheet[Y : Y + SIDE, X : X + SIDE])
+        rounds, lambda: asked("new"), lambda: called(lambda: sheet[Y : Y + SIDE, X : X + SIDE])
     )
     record["many"] = ratios(3, lambda: engine.ask("many", 1, MANY, SMALL, SMALL), windows)
     engine.close()
     record["import"] = imported(min(rounds, 9))
-    record["dask"] = of_dask(5)
+    # A graph of half a second, and one of several: starting a graph takes as long for both.
+    record["dask"] = of_dask(5, 8_192, 2_048)
+    record["dask_longer"] = of_dask(3, 32_768, 4_096)
 
     rate = MANY / record["many"]["package_seconds"]
     record["many"]["windows_per_second"] = rate
@@ -176,7 +187,8 @@ def main() -> None:
         ("4 096² as a new array ÷ the engine", "≥ 0.95", record["as_a_new_array"]["ratio"], record["as_a_new_array"]["ratio"] >= 0.95),
         ("10 000 windows of 256²: a second ÷ 1 000", "≥ 1", rate / 1_000, rate >= 1_000),
         ("… ÷ the engine", "–", record["many"]["ratio"], None),
-        ("Dask over two processes ÷ one thread", "≥ 1.8", record["dask"]["ratio"], record["dask"]["ratio"] >= 1.8),
+        ("Dask over two processes ÷ one thread, 64 Mpx", "≥ 1.8", record["dask"]["ratio"], record["dask"]["ratio"] >= 1.8),
+        ("… 1 Gpx", "≥ 1.8", record["dask_longer"]["ratio"], record["dask_longer"]["ratio"] >= 1.8),
         ("import ÷ 50 ms", "≤ 1", record["import"]["of_50_ms"], record["import"]["of_50_ms"] <= 1),
     ]
     print("| what | target | reached | |\n|---|---|---|---|")

@@ -1,7 +1,7 @@
 //! Where the pictures and files of a design come from: arrays by name, then files.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::io::{self, Cursor, Read};
+use std::io::{Cursor, Read};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -10,7 +10,7 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use relief_design::{Conversion, ImageError, ImageSource, Picture, visible};
 use relief_io::pack::Pack;
-use relief_io::{ArrayPicture, ArraySamples, Files};
+use relief_io::{ArrayPicture, ArraySamples, Digested, Files};
 use relief_raster::Depth;
 use relief_scan::Table;
 
@@ -235,31 +235,6 @@ impl Source {
     }
 }
 
-/// A file of a design while it is read through. Its digest is noted at the end, whoever stops reading before.
-struct Noted<'s> {
-    reader: Box<dyn Read + 's>,
-    hasher: blake3::Hasher,
-    source: &'s Source,
-    path: String,
-}
-
-impl Read for Noted<'_> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let count = self.reader.read(buffer)?;
-        self.hasher.update(&buffer[..count]);
-        Ok(count)
-    }
-}
-
-impl Drop for Noted<'_> {
-    fn drop(&mut self) {
-        // What cannot be read now has no place in a digest, and fails where the digest of the file is asked for.
-        if self.hasher.update_reader(&mut self.reader).is_ok() {
-            self.source.note_rows(&self.path, self.hasher.finalize());
-        }
-    }
-}
-
 impl ImageSource for Source {
     fn open(&self, path: &str, conversion: &Conversion) -> Result<Box<dyn Picture>, ImageError> {
         let opened = match self.given.get(path) {
@@ -290,12 +265,10 @@ impl ImageSource for Source {
             None => ImageSource::reader(&self.files, path, limit)?,
         };
         self.note(path);
-        Ok(Box::new(Noted {
-            reader,
-            hasher: blake3::Hasher::new(),
-            source: self,
-            path: path.to_owned(),
-        }))
+        let path = path.to_owned();
+        Ok(Box::new(Digested::new(reader, move |digest| {
+            self.note_rows(&path, digest);
+        })))
     }
 
     fn table(&self, path: &str, depth: Depth) -> Result<(), String> {

@@ -25,7 +25,7 @@ pub use sink::{
     Target, Tee, TileOptions, TiledTiff, UnknownCompression, UnknownFormat, ZarrOptions, ZarrSink,
     partial_path,
 };
-pub use source::{ArrayPicture, ArraySamples, Files, Limits, near_name, pack, read_bounded};
+pub use source::{ArrayPicture, ArraySamples, Digested, Files, Limits, near_name, pack, read_bounded};
 
 /// The page of the package, whose examples are tested.
 #[cfg(doctest)]

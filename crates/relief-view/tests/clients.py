@@ -1,6 +1,7 @@
-"""Reads a window of 300 x 200 samples of a store by programs of others, and prints what they read as JSON.
+"""Reads a window of 300 x 200 samples of a store, or all levels of a small one, by programs of others, and prints what they read as JSON.
 
     python tests/clients.py URL X Y
+    python tests/clients.py --levels URL
 """
 
 import json
@@ -16,6 +17,20 @@ warnings.simplefilter("ignore")
 if sys.argv[1] == "--check":
     import aiohttp  # noqa: F401
 
+    sys.exit()
+
+if sys.argv[1] == "--levels":
+    group = zarr.open_group(sys.argv[2], mode="r")
+    multiscale = list(ome_zarr.reader.Reader(ome_zarr.io.parse_url(sys.argv[2]))())
+    levels = [data["path"] for data in group.attrs["ome"]["multiscales"][0]["datasets"]]
+    opened = [xarray.open_dataset(sys.argv[2], engine="zarr", consolidated=True, chunks=None, drop_variables=[other for other in levels if other != level])[level] for level in levels]
+    told = {
+        "shapes": [list(group[level].shape) for level in levels],
+        "zarr": [group[level][:].ravel().tolist() for level in levels],
+        "ome_zarr": [data.compute().ravel().tolist() for data in multiscale[0].data],
+        "xarray": [data.values.ravel().tolist() for data in opened],
+    }
+    print(json.dumps(told))
     sys.exit()
 
 url, x, y = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])

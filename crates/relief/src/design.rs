@@ -10,7 +10,7 @@ use relief_atomic::Identity;
 use relief_design::{Conversion, Design, ImageError, ImageSource, Picture, Setting, visible};
 use relief_engine::Prepared;
 use relief_io::pack::Pack;
-use relief_io::{Files, near_name};
+use relief_io::{Digested, Files, near_name};
 use relief_raster::Depth;
 use relief_scan::Table;
 
@@ -312,32 +312,6 @@ impl Named<'_> {
     }
 }
 
-/// A file of a design while it is read through. Its digest is noted at the end, whoever stops reading before.
-struct Noted<'n> {
-    reader: Box<dyn Read + 'n>,
-    hasher: blake3::Hasher,
-    named: &'n Named<'n>,
-    path: String,
-}
-
-impl Read for Noted<'_> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let count = self.reader.read(buffer)?;
-        self.hasher.update(&buffer[..count]);
-        Ok(count)
-    }
-}
-
-impl Drop for Noted<'_> {
-    fn drop(&mut self) {
-        // What cannot be read now has no place in a digest, and fails where the digest of the file is asked for.
-        if self.hasher.update_reader(&mut self.reader).is_ok() {
-            let mut data = self.named.data.lock().unwrap_or_else(PoisonError::into_inner);
-            data.insert(self.path.clone(), self.hasher.finalize());
-        }
-    }
-}
-
 impl ImageSource for Named<'_> {
     fn memory(&self) -> u64 {
         self.memory
@@ -346,12 +320,11 @@ impl ImageSource for Named<'_> {
     fn reader(&self, path: &str, limit: u64) -> Result<Box<dyn Read + '_>, String> {
         let reader = ImageSource::reader(self.files, path, limit)?;
         self.note(path);
-        Ok(Box::new(Noted {
-            reader,
-            hasher: blake3::Hasher::new(),
-            named: self,
-            path: path.to_owned(),
-        }))
+        let path = path.to_owned();
+        Ok(Box::new(Digested::new(reader, move |digest| {
+            let mut data = self.data.lock().unwrap_or_else(PoisonError::into_inner);
+            data.insert(path, digest);
+        })))
     }
 
     fn data(&self, path: &str, limit: u64) -> Result<Vec<u8>, String> {

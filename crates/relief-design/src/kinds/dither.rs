@@ -4,7 +4,7 @@ use super::edge::SOURCE;
 use super::{Bounds, NodeKind, NodeSource, Seen};
 use crate::draft::Checker;
 use crate::halftone::is_ordered;
-use crate::scan::{AskedScreen, Halftone};
+use crate::scan::{AskedScreen, Halftone, Screen};
 use crate::signature::{LOCAL_HALFTONE, Signature, ValueType, required};
 use crate::validate::Rules;
 
@@ -44,6 +44,13 @@ impl NodeKind for Dither {
             halftone,
             asked_screen,
         })
+    }
+
+    fn screen(&self) -> Option<(Screen, AskedScreen)> {
+        match self.halftone {
+            Halftone::Screen(screen) => Some(screen).zip(self.asked_screen),
+            _ => None,
+        }
     }
 
     fn bounds(&self, seen: &Seen<'_>) -> Bounds {

@@ -89,6 +89,7 @@ use crate::length::Ratio;
 use crate::pictures::ImageSource;
 use crate::report::Problem;
 use crate::resolve::Size;
+use crate::scan::{AskedScreen, Screen};
 use crate::seam::{Gap, Interval, Seam, Support};
 use crate::signature::Signature;
 use crate::syntax::{Element, Literal, Span};
@@ -157,6 +158,11 @@ pub(crate) trait NodeKind: Sized {
 
     /// The path of the file that it shows, as the design says it.
     fn file(&self) -> Option<&str> {
+        None
+    }
+
+    /// The screen that it makes dots by, and the one that was asked for.
+    fn screen(&self) -> Option<(Screen, AskedScreen)> {
         None
     }
 
@@ -372,6 +378,14 @@ macro_rules! kinds {
             pub fn file(&self) -> Option<&str> {
                 match self {
                     $(Self::$name(kind) => kind.file(),)*
+                }
+            }
+
+            /// The screen that it makes dots by, and the one that was asked for, which that comes near to.
+            #[must_use]
+            pub fn screen(&self) -> Option<(Screen, AskedScreen)> {
+                match self {
+                    $(Self::$name(kind) => kind.screen(),)*
                 }
             }
 

@@ -110,3 +110,57 @@ fn only_nodes_tell_kinds_apart() {
         }
     }
 }
+
+/// A file without its tests and comments.
+fn code(path: &Path) -> String {
+    let text = fs::read_to_string(path).unwrap();
+    let text = text.split("#[cfg(test)]\nmod tests").next().unwrap();
+    let code = text.lines().filter(|line| !line.trim_start().starts_with("//"));
+    code.collect::<Vec<_>>().join("\n")
+}
+
+/// A node is a file of the language, a file of the engine and a line in the list of each folder: nothing else in any crate names its kind.
+/// Words that draw share one file of the engine, which takes what all of them have drawn.
+#[test]
+fn a_node_is_two_files_and_a_line_in_each_list() {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let (language, engine) = (
+        crates.join("relief-design/src/kinds"),
+        crates.join("relief-engine/src/nodes"),
+    );
+    let mut all = Vec::new();
+    for folder in fs::read_dir(crates).unwrap() {
+        let source = folder.unwrap().path().join("src");
+        if source.is_dir() {
+            files(&source, &mut all);
+        }
+    }
+    let texts: Vec<(&PathBuf, String)> = all.iter().map(|path| (path, code(path))).collect();
+    let list = code(&language.join("mod.rs"));
+    let mut nodes = 0;
+    for (path, text) in texts.iter().filter(|(path, _)| path.starts_with(&language)) {
+        let file = path.file_name().unwrap();
+        // The kinds of a file are those that have a signature.
+        for kind in text.split("impl NodeKind for ").skip(1) {
+            let kind = kind.split_whitespace().next().unwrap();
+            nodes += 1;
+            let line = format!("::{kind},");
+            let in_list = list.lines().filter(|text| text.trim().ends_with(&line));
+            assert_eq!(in_list.count(), 1, "lines of {kind} in the list");
+            let names = |text: &str| {
+                ["kinds::", "Kind::"].iter().any(|path| {
+                    let name = format!("{path}{kind}");
+                    text.match_indices(&name).any(|(at, _)| {
+                        let after = text[at + name.len()..].chars().next();
+                        !after.is_some_and(|letter| letter.is_alphanumeric() || letter == '_')
+                    })
+                })
+            };
+            for (other, text) in &texts {
+                let own = *other == *path || (other.starts_with(&engine) && other.file_name() == Some(file));
+                assert!(own || !names(text), "{} names {kind}", other.display());
+            }
+        }
+    }
+    assert!(nodes > 40, "{nodes} kinds were found");
+}

@@ -3,11 +3,11 @@
 //! Weights of a column sum to 2^16, so its sum fits in 32 bits. Across, these sums are weighted as numbers of binary64: every product and
 //! every sum of them is a whole number below 2^53, so nothing is rounded before the end, and vectors multiply twice as many of them as integers of
 //! 64 bits. Samples at equal distance are added before they are multiplied. A block of columns takes all its weights before the next begins,
-//! so its totals stay in registers.
+//! so its totals stay in registers. Samples of 8 bits have products of their own where the processor does ([`super::bytes`]).
 
 use relief_raster::{Sample, View, ViewMut};
 
-use super::Bell;
+use super::{Bell, bytes};
 use crate::isa::{Isa, versions};
 
 /// Columns that are computed at once: their sums stay in the nearest cache.
@@ -37,6 +37,9 @@ pub fn filter<S: Sample>(source: View<'_, S>, bell: &Bell, mut out: ViewMut<'_, 
         source.height()
     );
     let isa = Isa::best();
+    if bytes::filter(isa, source, bell, &mut out, scratch) {
+        return;
+    }
     let sums = bytemuck::cast_slice_mut::<u64, f64>(&mut scratch[..scratch_words(bell)]);
     for start in (0..width).step_by(CHUNK) {
         let columns = CHUNK.min(width - start);

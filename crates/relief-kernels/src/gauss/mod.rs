@@ -7,6 +7,7 @@
 //!
 //! OpenCV's mean has weights of 8 bits and clamped borders; this one has weights of 16, so that 65 536 levels are told apart.
 
+mod bytes;
 pub mod cpu;
 #[cfg(feature = "gpu")]
 pub mod gpu;

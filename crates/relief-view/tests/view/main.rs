@@ -6,6 +6,7 @@
 mod client;
 mod clients;
 mod edits;
+mod hands;
 mod hostile;
 mod page;
 mod served;

@@ -26,7 +26,7 @@ pub(crate) struct Browser {
 }
 
 /// Columns and rows of the window.
-const WINDOW: (usize, usize) = (1_200, 760);
+pub(crate) const WINDOW: (usize, usize) = (1_200, 760);
 
 impl Browser {
     pub(crate) fn start(dark: bool) -> Option<Self> {
@@ -115,7 +115,7 @@ impl Browser {
         self.command("POST", "url", &json!({"url": url}));
     }
 
-    fn run(&self, script: &str) -> Value {
+    pub(crate) fn run(&self, script: &str) -> Value {
         self.command("POST", "execute/sync", &json!({"script": script, "args": []}))
     }
 
@@ -128,7 +128,7 @@ impl Browser {
     }
 
     /// Waits until all that is seen is exact and drawn.
-    fn exact(&self) {
+    pub(crate) fn exact(&self) {
         self.wait("document.getElementById('picture').dataset.exact === 'true'");
         self.frames();
     }
@@ -140,12 +140,12 @@ impl Browser {
         }));
     }
 
-    fn text(&self, id: &str) -> String {
+    pub(crate) fn text(&self, id: &str) -> String {
         let text = self.run(&format!("return document.getElementById('{id}').textContent"));
         text.as_str().unwrap().replace('\u{202f}', "")
     }
 
-    fn keys(&self, keys: &str) {
+    pub(crate) fn keys(&self, keys: &str) {
         let actions: Vec<Value> = keys
             .chars()
             .flat_map(|key| {
@@ -163,7 +163,7 @@ impl Browser {
     }
 
     /// Moves the mouse to these places, and presses at each where asked for.
-    fn mouse(&self, places: &[(i32, i32)], click: bool) {
+    pub(crate) fn mouse(&self, places: &[(i32, i32)], click: bool) {
         let mut actions = Vec::new();
         for (x, y) in places {
             actions.push(json!({"type": "pointerMove", "duration": 0, "x": x, "y": y}));
@@ -175,6 +175,11 @@ impl Browser {
         self.command("POST", "actions", &json!({"actions": [
             {"type": "pointer", "id": "mouse", "parameters": {"pointerType": "mouse"}, "actions": actions},
         ]}));
+    }
+
+    /// Sources of input that act at the same time.
+    pub(crate) fn perform(&self, sources: &[Value]) {
+        self.command("POST", "actions", &json!({"actions": sources}));
     }
 
     fn drag(&self, from: (i32, i32), to: (i32, i32)) {
@@ -194,23 +199,13 @@ impl Browser {
 
     /// What the window shows: columns, rows, red, green and blue.
     pub(crate) fn picture(&self) -> Picture {
-        let file = unbase64(self.command("GET", "screenshot", &Value::Null).as_str().unwrap());
-        let mut decoder = png::Decoder::new(std::io::Cursor::new(&file));
-        decoder.set_transformations(png::Transformations::normalize_to_color8());
-        let mut reader = decoder.read_info().unwrap();
-        let mut bytes = vec![0; reader.output_buffer_size().unwrap()];
-        let info = reader.next_frame(&mut bytes).unwrap();
-        let channels = info.color_type.samples();
-        let pixels = bytes
-            .chunks_exact(channels)
-            .map(|pixel| [pixel[0], pixel[1], pixel[2]])
-            .collect();
-        assert_eq!((info.width as usize, info.height as usize), WINDOW);
-        Picture { pixels, file }
+        Picture::decode(unbase64(
+            self.command("GET", "screenshot", &Value::Null).as_str().unwrap(),
+        ))
     }
 
     /// Nothing went wrong that the browser noticed.
-    fn is_quiet(&self) {
+    pub(crate) fn is_quiet(&self) {
         let log = self.command("POST", "se/log", &json!({"type": "browser"}));
         let told: Vec<&Value> = (log.as_array().unwrap().iter())
             // A driver of this browser says that reading pixels back is slow.
@@ -241,6 +236,21 @@ pub(crate) struct Picture {
 }
 
 impl Picture {
+    fn decode(file: Vec<u8>) -> Self {
+        let mut decoder = png::Decoder::new(std::io::Cursor::new(&file));
+        decoder.set_transformations(png::Transformations::normalize_to_color8());
+        let mut reader = decoder.read_info().unwrap();
+        let mut bytes = vec![0; reader.output_buffer_size().unwrap()];
+        let info = reader.next_frame(&mut bytes).unwrap();
+        let channels = info.color_type.samples();
+        let pixels = bytes
+            .chunks_exact(channels)
+            .map(|pixel| [pixel[0], pixel[1], pixel[2]])
+            .collect();
+        assert_eq!((info.width as usize, info.height as usize), WINDOW);
+        Self { pixels, file }
+    }
+
     pub(crate) fn at(&self, x: usize, y: usize) -> [u8; 3] {
         self.pixels[y * WINDOW.0 + x]
     }
@@ -252,10 +262,36 @@ impl Picture {
     }
 
     /// Keeps it as a picture of the documentation, where asked for.
-    fn bless(&self, name: &str) {
-        if std::env::var_os("RELIEF_BLESS").is_some_and(|value| value == "1") {
+    fn bless(&self, name: &str) -> bool {
+        let asked = std::env::var_os("RELIEF_BLESS").is_some_and(|value| value == "1");
+        if asked {
             fs::write(docs().join(name), &self.file).unwrap();
         }
+        asked
+    }
+
+    /// The picture of the documentation shows what this one shows, away from panels and their fonts; `bless` makes it so.
+    fn is_documented(&self, name: &str) {
+        if self.bless(name) {
+            return;
+        }
+        let path = docs().join(name);
+        let kept = Self::decode(fs::read(path).unwrap());
+        let inside = || (150..720).flat_map(|y| (30..860).map(move |x| (x, y)));
+        let off = |(x, y): (usize, usize)| {
+            let (now, then) = (self.at(x, y), kept.at(x, y));
+            (0..3)
+                .map(|part| now[part].abs_diff(then[part]))
+                .max()
+                .unwrap_or(0)
+        };
+        let all = inside().count();
+        let different = inside().filter(|place| off(*place) > 8).count();
+        // Edges of lines are smoothed otherwise by other releases of the browser.
+        assert!(
+            different * 200 < all,
+            "{name}: {different} of {all} pixels are others"
+        );
     }
 }
 
@@ -530,7 +566,7 @@ fn pictures_of_the_examples_have_many_colours_and_two_designs_are_compared() {
         browser.open(&format!("http://{}/#mode={mode}", served.address));
         browser.exact();
         let picture = browser.picture();
-        picture.bless(name);
+        picture.is_documented(name);
         assert!(
             picture.colours() > 50,
             "{mode} shows {} colours",
@@ -551,7 +587,7 @@ fn pictures_of_the_examples_have_many_colours_and_two_designs_are_compared() {
         served.address
     ));
     browser.exact();
-    browser.picture().bless("viewer-compare.png");
+    browser.picture().is_documented("viewer-compare.png");
     browser.run("document.getElementById('split').focus()");
     browser.keys("\u{E012}\u{E012}");
     browser.wait("document.getElementById('split').getAttribute('aria-valuenow') === '46'");

@@ -2,9 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use relief_design::kinds::Dither;
 use relief_design::scan::{AskedScreen, ScanNode};
-use relief_design::{Canvas, Design, Kind};
+use relief_design::{Canvas, Design};
 use relief_raster::Length;
 use relief_scan::{Halftone, Program, Screen};
 
@@ -50,12 +49,9 @@ pub(crate) fn dithers(design: &Design) -> Vec<String> {
     let all: BTreeSet<(u32, String)> = design
         .nodes()
         .iter()
-        .filter_map(|node| match &node.kind {
-            Kind::Dither(Dither {
-                halftone: Halftone::Screen(screen),
-                asked_screen: Some(asked),
-            }) => Some((node.place.line, self::screen(screen, asked, pixel))),
-            _ => None,
+        .filter_map(|node| {
+            let (screen, asked) = node.kind.screen()?;
+            Some((node.place.line, self::screen(&screen, &asked, pixel)))
         })
         .collect();
     let more = all.len().saturating_sub(MOST_DITHERS);

@@ -19,7 +19,17 @@ struct Viewer {
 
 impl Viewer {
     fn start(arguments: &[&str]) -> Self {
-        let mut child = relief(&[&["view"], arguments].concat())
+        Self::started(&mut relief(&[&["view"], arguments].concat()))
+    }
+
+    /// With the programs of one folder alone.
+    #[cfg(target_os = "linux")]
+    fn start_in(arguments: &[&str], programs: &std::path::Path) -> Self {
+        Self::started(relief(&[&["view"], arguments].concat()).env("PATH", programs))
+    }
+
+    fn started(command: &mut std::process::Command) -> Self {
+        let mut child = command
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
@@ -182,6 +192,41 @@ fn executed_lines_of_a_job_lie_where_they_were_executed() {
     assert_eq!(viewer.json("/api/job"), job);
     std::fs::write(at("job.json"), "{").unwrap();
     viewer.event("job", |job| !job["trouble"].is_null());
+    viewer.interrupt();
+}
+
+/// The opener of a desktop is a program of the system: here a script that tells where it was sent.
+#[cfg(target_os = "linux")]
+#[test]
+fn the_page_is_opened_by_the_system_where_that_is_asked_for() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let folder = tempfile::tempdir().unwrap();
+    let design = written(&folder, "relief version=1\ncanvas width=4 height=3\nfill value=7");
+    let (told, opener) = (folder.path().join("told"), folder.path().join("xdg-open"));
+    nix::unistd::mkfifo(&told, nix::sys::stat::Mode::S_IRWXU).unwrap();
+    let script = format!("#!/bin/sh\nprintf '%s' \"$1\" > '{}'\n", told.display());
+    std::fs::write(&opener, script).unwrap();
+    std::fs::set_permissions(&opener, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let viewer = Viewer::start_in(&[&design, "--open"], folder.path());
+    // A FIFO that is read waits for who writes it.
+    let opened = std::fs::read_to_string(&told).unwrap();
+    assert_eq!(opened, format!("http://{}/", viewer.address));
+    viewer.interrupt();
+    // Where there is no opener the page is served all the same, and the address is told.
+    std::fs::remove_file(&opener).unwrap();
+    let mut viewer = Viewer::start_in(&[&design, "--open"], folder.path());
+    let mut line = String::new();
+    BufReader::new(viewer.child.stderr.as_mut().unwrap())
+        .read_line(&mut line)
+        .unwrap();
+    assert!(
+        line.starts_with("relief: cannot open a browser: ")
+            && line
+                .trim_end()
+                .ends_with(&format!("; open http://{}/", viewer.address)),
+        "{line}"
+    );
     viewer.interrupt();
 }
 
