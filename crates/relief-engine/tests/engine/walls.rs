@@ -137,15 +137,22 @@ fn a_node_is_two_files_and_a_line_in_each_list() {
     }
     let texts: Vec<(&PathBuf, String)> = all.iter().map(|path| (path, code(path))).collect();
     let list = code(&language.join("mod.rs"));
+    let (_, list) = list.split_once("\nkinds! {").unwrap();
     let mut nodes = 0;
     for (path, text) in texts.iter().filter(|(path, _)| path.starts_with(&language)) {
         let file = path.file_name().unwrap();
         // The kinds of a file are those that have a signature.
         for kind in text.split("impl NodeKind for ").skip(1) {
             let kind = kind.split_whitespace().next().unwrap();
+            // Some are written by a macro of their file.
+            if kind.starts_with('$') {
+                continue;
+            }
             nodes += 1;
-            let line = format!("::{kind},");
-            let in_list = list.lines().filter(|text| text.trim().ends_with(&line));
+            let line = format!("::{kind}");
+            let ends = |rest: &str| [",", ";", " =>"].iter().any(|end| rest.starts_with(end));
+            let in_list = list.lines().filter_map(|text| text.split_once(&line));
+            let in_list = in_list.filter(|(_, rest)| ends(rest));
             assert_eq!(in_list.count(), 1, "lines of {kind} in the list");
             let names = |text: &str| {
                 ["kinds::", "Kind::"].iter().any(|path| {
