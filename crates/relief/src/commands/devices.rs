@@ -43,14 +43,14 @@ fn as_text(inventory: &Inventory, threads: usize) -> String {
         let _ = writeln!(text, "{:<10} {}{software}", device.id.to_string(), device.name);
         let _ = writeln!(text, "{:<10} {}; {memory}{bandwidth}", "", device.driver);
         let (fewest, most) = device.plane;
-        let plane = if fewest == most {
+        let warp = if fewest == most {
             most.to_string()
         } else {
             format!("{fewest} to {most}")
         };
         let _ = writeln!(
             text,
-            "{:<10} {multiprocessors}planes of {plane} units, {} of shared memory, buffers up to {}",
+            "{:<10} {multiprocessors}warps of {warp} threads, {} of shared memory, buffers up to {}",
             "",
             show_bytes(u128::from(device.shared_memory)),
             show_bytes(u128::from(device.largest_buffer))
