@@ -97,7 +97,7 @@ and one under `mean` halves it. Give such a child the size of the `compose`, or 
                 doubts.warnings.push(
                     warning
                         .label(at, "0 everywhere")
-                        .help("give it samples other than 0 where something is to be kept, or leave it out"),
+                        .help("give it samples other than 0 where something is to stay, or leave it out"),
                 );
             } else if clears && !own.contains(&there) {
                 let message = format!(

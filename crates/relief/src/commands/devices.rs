@@ -36,7 +36,7 @@ fn as_text(inventory: &Inventory, threads: usize) -> String {
             format!("{}, ", counted(count, "multiprocessor"))
         });
         let software = if device.software {
-            ", software Vulkan on the processor: used only if asked for by number"
+            ", software Vulkan on the processor: used only if named by its number"
         } else {
             ""
         };
