@@ -12,7 +12,7 @@ ARG CUDA=13.0.1
 ARG DEBIAN=bookworm
 
 # The compiler's glibc is no newer than that of the images below.
-FROM rust:${RUST}-slim-${DEBIAN} AS sources
+FROM docker.io/library/rust:${RUST}-slim-${DEBIAN} AS sources
 WORKDIR /relief
 COPY . .
 
@@ -22,7 +22,7 @@ RUN cargo install --locked --path crates/relief --no-default-features --features
 FROM sources AS build-cuda
 RUN cargo install --locked --path crates/relief --no-default-features --features cuda,view --root /out
 
-FROM debian:${DEBIAN}-slim AS cpu
+FROM docker.io/library/debian:${DEBIAN}-slim AS cpu
 COPY --from=build-cpu /out/bin/relief /usr/local/bin/relief
 COPY LICENSE-APACHE LICENSE-MIT /usr/share/doc/relief/
 WORKDIR /work
@@ -31,7 +31,7 @@ USER 65534:65534
 ENTRYPOINT ["relief"]
 
 # The driver's library comes from the host (`--gpus`). Kernels are compiled when they first run, by NVRTC, which reads headers of the toolkit.
-FROM nvidia/cuda:${CUDA}-base-ubuntu24.04 AS cuda
+FROM docker.io/nvidia/cuda:${CUDA}-base-ubuntu24.04 AS cuda
 ARG CUDA
 RUN version="$(echo "$CUDA" | cut -d. -f1-2 | tr . -)" \
     && apt-get update \

@@ -33,7 +33,7 @@ def read_frame(stream):
     head = read_exactly(stream, 32)
     magic, kind, sequence, length, count, checksum = HEADER.unpack(head[:28])
     if magic != b"RLF\x01":
-        raise Refused(2, "this is no frame")
+        raise Refused(2, "this is not a frame")
     if struct.pack("<I", crc32c(head[:28])) != head[28:]:
         raise Refused(3, "the header is damaged")
     if length > (1 << 24 if kind == LINES else 4096):

@@ -47,7 +47,7 @@ def _sides(surface: Surface, chunks: Any) -> tuple[Side, Side]:
 
     if isinstance(chunks, dict):
         if strange := set(chunks) - {0, 1}:
-            raise OptionError("chunks", f"{strange.pop()!r} is no axis; a surface has 0, the rows, and 1, the columns")
+            raise OptionError("chunks", f"{strange.pop()!r} is not an axis; a surface has 0, the rows, and 1, the columns")
         given = [chunks.get(0), chunks.get(1)]
     elif hasattr(chunks, "__iter__") and not isinstance(chunks, (str, bytes)):
         given = list(chunks)
@@ -65,7 +65,7 @@ def _sides(surface: Surface, chunks: Any) -> tuple[Side, Side]:
                 try:
                     limits.add(int(parse_bytes(side)))
                 except ValueError:
-                    raise OptionError("chunks", f"{side!r} is no number of bytes; such as '64MiB', or 'auto'") from None
+                    raise OptionError("chunks", f"{side!r} is not a number of bytes; such as '64MiB', or 'auto'") from None
             side = "auto"
         elif hasattr(side, "__iter__") and not isinstance(side, bytes):
             side = tuple(_length(one, 0) for one in side)
@@ -84,7 +84,7 @@ def _sides(surface: Surface, chunks: Any) -> tuple[Side, Side]:
 
 def _length(side: Any, least: int) -> int:
     if isinstance(side, bool) or not isinstance(side, Integral) or side < least:
-        raise OptionError("chunks", f"{side!r} is no length of a chunk; it is a whole number from 1 on, or -1 for all of the axis")
+        raise OptionError("chunks", f"{side!r} is not a length of a chunk; it is a whole number from 1 on, or -1 for all of the axis")
     return int(side)
 
 

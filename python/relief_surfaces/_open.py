@@ -325,5 +325,5 @@ def explain(code: str) -> str:
     """
     text = _native.explain(code.strip().upper())
     if text is None:
-        raise OptionError("code", f"{code!r} is no code of a problem; they are like E402 and W204")
+        raise OptionError("code", f"{code!r} is not a code of a problem; they are like E402 and W204")
     return text

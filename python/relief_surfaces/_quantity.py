@@ -31,10 +31,10 @@ def size(option: str, value: int | str | None) -> int | None:
         digits = text[: len(text) - len(text.lstrip("0123456789"))]
         factor = _UNITS.get(text[len(digits) :].strip().lower())
         if not digits or factor is None:
-            raise OptionError(option, f"{value!r} is no size of memory; write '64MiB', '2GiB' or '500MB'")
+            raise OptionError(option, f"{value!r} is not a size of memory; write '64MiB', '2GiB' or '500MB'")
         value = int(digits) * factor
     if isinstance(value, bool) or not 0 <= value < 1 << 64:
-        raise OptionError(option, f"{value!r} is no number of bytes")
+        raise OptionError(option, f"{value!r} is not a number of bytes")
     return value
 
 

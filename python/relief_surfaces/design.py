@@ -215,7 +215,7 @@ def _value(value: Any) -> str:
     except (TypeError, ValueError):
         raise TypeError(f"{value!r} is neither a number nor a text") from None
     if not math.isfinite(number):
-        raise ValueError(f"{value!r} is no finite number")
+        raise ValueError(f"{value!r} is not a finite number")
     return repr(number)
 
 
@@ -317,7 +317,7 @@ def __getattr__(name: str) -> Callable[..., Node]:
     if name not in _functions:
         table = {_named(word): told for word, told in _words().items()}
         if name not in table:
-            raise AttributeError(f"{name!r} is no word of the language{_meant(name, table)}")
+            raise AttributeError(f"{name!r} is not a word of the language{_meant(name, table)}")
         _functions[name] = _function(table[name])
     return _functions[name]
 

@@ -68,10 +68,10 @@ pub fn open(path: &Path, cleanup: &Cleanup) -> Result<Opened, Error> {
 /// Where no file can be at `path`, or what is there may not be written or replaced.
 pub fn destination(path: &Path) -> Result<PathBuf, Error> {
     if is_stream(path) {
-        return Err(Error::new("it is no regular file", None));
+        return Err(Error::new("it is not a regular file", None));
     }
     match place::find(path)? {
-        Place::Stream(_) => Err(Error::new("it is no regular file", None)),
+        Place::Stream(_) => Err(Error::new("it is not a regular file", None)),
         Place::File(name) => Ok(name),
     }
 }

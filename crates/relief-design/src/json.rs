@@ -155,7 +155,7 @@ pub fn from_json(text: &str) -> Result<String, String> {
             text.len()
         ));
     }
-    let json: Json = serde_json::from_str(text).map_err(|error| format!("it is no JSON: {error}"))?;
+    let json: Json = serde_json::from_str(text).map_err(|error| format!("it is not JSON: {error}"))?;
     let Json::Array(nodes) = json else {
         return Err("a design in JSON is an array of nodes".to_owned());
     };

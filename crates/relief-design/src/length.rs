@@ -545,7 +545,7 @@ pub(crate) fn dots_a_metre(text: &str) -> Result<f64, NoFrequency> {
 pub fn given_frequency(text: &str) -> Result<f64, String> {
     dots_a_metre(text).map_err(|why| match why {
         NoFrequency::Nonsense => {
-            format!("'{text}' is no number of dots; such as 150lpi, 60lpcm or 6lpmm is expected")
+            format!("'{text}' is not a number of dots; such as 150lpi, 60lpcm or 6lpmm is expected")
         }
         NoFrequency::TooLong => format!("'{text}' has too many digits"),
         NoFrequency::OutOfRange => format!("'{text}' is not above 0"),
@@ -562,12 +562,12 @@ fn no_length(text: &str, written: Written<'_>) -> String {
             let units: Vec<&str> = UNITS.iter().map(|(name, _)| *name).collect();
             let hint = foreign_unit(unit).map_or(String::new(), |hint| format!("{hint}; "));
             format!(
-                "'{unit}' in '{text}' is no unit; {hint}units are {} px",
+                "'{unit}' in '{text}' is not a unit; {hint}units are {} px",
                 units.join(" ")
             )
         }
         Written::TooLong => format!("'{text}' has too many digits"),
-        _ => format!("'{text}' is no length; a number of pixels or a length such as 20mm is expected"),
+        _ => format!("'{text}' is not a length; a number of pixels or a length such as 20mm is expected"),
     }
 }
 

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use crate::expression::{Binary, Unary};
 use crate::signature::{
-    ChildName, Count, Group, NAME, PLACEMENT, Parameter, Presence, SIGNATURES, Signature,
+    ChildName, ChildRule, Count, Group, NAME, PLACEMENT, Parameter, Presence, SIGNATURES, Signature,
 };
 use crate::suggestion::Suggestions;
 
@@ -148,24 +148,57 @@ fn table<'p>(page: &mut String, title: &str, parameters: impl Iterator<Item = &'
     }
 }
 
+/// Which children a word has: those of one kind that may stand equally often are named together.
 fn children(signature: &Signature) -> String {
-    let described = signature.children.iter().map(|rule| {
-        let child = match rule.child {
-            ChildName::Role(role) if signature.named => {
-                format!("a node as `({})` with a `{}`", role.name(), NAME.name)
-            }
-            ChildName::Role(role) => format!("a node as `({})`", role.name()),
-            ChildName::Node => "a node without a role".to_owned(),
-            ChildName::Parameter(name) => format!("`{name}`"),
+    let kind = |rule: &ChildRule| match rule.child {
+        ChildName::Role(_) => "node as",
+        ChildName::Node => "node without a role",
+        ChildName::Parameter(_) => "",
+    };
+    let groups = signature
+        .children
+        .chunk_by(|one, other| one.count == other.count && kind(one) == kind(other));
+    let described = groups.map(|rules| {
+        let names: Vec<String> = rules.iter().filter_map(child).collect();
+        let (node, nodes) = match kind(&rules[0]) {
+            "node as" => ("node as ", "nodes as "),
+            "node without a role" => ("node without a role", "nodes without a role"),
+            _ => ("", ""),
         };
-        let count = match rule.count {
-            Count::One => "once",
-            Count::AtMostOne => "at most once",
-            Count::Any => "any number of times",
-            Count::Some => "once or more",
-            Count::SomeOf => "any number of times; at least one of those so marked",
+        let named = if signature.named && node == "node as " {
+            format!(", each with a `{}`", NAME.name)
+        } else {
+            String::new()
         };
-        format!("{child} ({count})")
+        let text = match (rules[0].count, names.len()) {
+            (Count::One, 0 | 1) => format!("one {node}{}", listed(&names, "and")),
+            (Count::One, _) => format!("one {node}each of {}", listed(&names, "and")),
+            (Count::AtMostOne, 0 | 1) => format!("at most one {node}{}", listed(&names, "and")),
+            (Count::AtMostOne, _) => format!("at most one {node}each of {}", listed(&names, "and")),
+            (Count::Any, _) => format!("any number of {nodes}{}", listed(&names, "or")),
+            (Count::Some, 0 | 1) => format!("one or more {nodes}{}", listed(&names, "and")),
+            (Count::Some, _) => format!("one or more {nodes}each of {}", listed(&names, "and")),
+            (Count::SomeOf, _) => format!("one or more {nodes}of {}", listed(&names, "or")),
+        };
+        text + &named
     });
-    described.collect::<Vec<_>>().join(", ")
+    described.collect::<Vec<_>>().join("; ")
+}
+
+/// How a child is written, where it has a name.
+fn child(rule: &ChildRule) -> Option<String> {
+    match rule.child {
+        ChildName::Role(role) => Some(format!("`({})`", role.name())),
+        ChildName::Node => None,
+        ChildName::Parameter(name) => Some(format!("`{name}`")),
+    }
+}
+
+/// Names as people list them: with commas, and a word before the last one.
+fn listed(names: &[String], word: &str) -> String {
+    match names {
+        [] => String::new(),
+        [name] => name.clone(),
+        [first @ .., last] => format!("{} {word} {last}", first.join(", ")),
+    }
 }

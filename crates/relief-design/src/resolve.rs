@@ -931,9 +931,12 @@ fn other_side(kind: &Draft, given: [bool; 2], sides: [f64; 2]) -> Option<(usize,
 }
 
 fn too_many_digits(span: Span) -> Problem {
-    Problem::new("E407", "this place has more digits than can be kept exactly")
-        .label(span, "too many digits")
-        .help("write lengths and percentages with fewer digits")
+    Problem::new(
+        "E407",
+        "this place has more digits than can be represented exactly",
+    )
+    .label(span, "too many digits")
+    .help("write lengths and percentages with fewer digits")
 }
 
 fn too_wide(span: Span, pixels: i128) -> Problem {

@@ -90,7 +90,7 @@ pub enum Error {
         line: u32,
     },
     /// Memory that the plan counts on was refused by the system.
-    #[error("the system refused {bytes} bytes for {purpose}; give the job less memory")]
+    #[error("the system refused {bytes} bytes for {purpose}; allow the job less memory")]
     Allocation {
         /// How much.
         bytes: u64,
@@ -105,7 +105,8 @@ pub enum Error {
     Threads(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// The job does not fit in the memory of a device.
     #[error(
-        "{device} has {limit} bytes for a job that needs {needed}; give it less to keep, or compute on the cpu"
+        "the job needs {} of {device}, {} are allowed; allow more device memory, or compute on the cpu",
+        shown(*.needed, *.limit, true), shown(*.limit, *.limit, false)
     )]
     DeviceMemory {
         /// Which device.

@@ -90,6 +90,11 @@ pub use workers::Workers;
 #[doc = include_str!("../../../docs/embedding.md")]
 struct Embedding;
 
+/// The page for those who build a controller, of which the Rust is tested.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/book/controller.md")]
+struct Controller;
+
 /// The page of the package, whose examples are tested.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

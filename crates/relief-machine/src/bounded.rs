@@ -11,7 +11,7 @@ use crate::Error;
 pub(crate) fn read_bounded(path: &Path, limit: u64) -> Result<Vec<u8>, Error> {
     let read = || {
         if !std::fs::metadata(path)?.is_file() {
-            let text = "it is no regular file";
+            let text = "it is not a regular file";
             return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
         }
         let mut bytes = Vec::new();

@@ -19,7 +19,7 @@ pub enum Error {
     },
     /// The address is none.
     #[error(
-        "'{address}' is no address; tcp://HOST:PORT, tls://HOST:PORT, unix:/PATH or file:/PATH is expected"
+        "'{address}' is not an address; tcp://HOST:PORT, tls://HOST:PORT, unix:/PATH or file:/PATH is expected"
     )]
     Address {
         /// What was given.

@@ -37,7 +37,7 @@ impl FromStr for Pin {
         let digits: String = text.chars().filter(|c| *c != ':').collect();
         let mut bytes = [0; 32];
         let wrong = || Error::Tls {
-            problem: format!("'{text}' is no SHA-256: 64 hexadecimal digits are expected"),
+            problem: format!("'{text}' is not a SHA-256: 64 hexadecimal digits are expected"),
         };
         if digits.len() != 64 || !digits.is_ascii() {
             return Err(wrong());

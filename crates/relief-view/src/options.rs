@@ -103,7 +103,7 @@ impl ServerOptions {
                 return wrong(
                     "cors",
                     format!(
-                        "{origin:?} is no origin; a scheme and a host are expected, such as https://example.org"
+                        "{origin:?} is not an origin; a scheme and a host are expected, such as https://example.org"
                     ),
                 );
             }

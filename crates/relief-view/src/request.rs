@@ -32,7 +32,7 @@ impl<'a> Query<'a> {
         match (self.get(name), default) {
             (Some(text), _) => number(text).ok_or_else(|| {
                 Fault::request(format!(
-                    "{name}={} is no whole number",
+                    "{name}={} is not a whole number",
                     relief_design::visible(&text.chars().take(40).collect::<String>())
                 ))
             }),

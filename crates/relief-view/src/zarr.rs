@@ -129,7 +129,7 @@ fn window(text: &str, (width, height): (u64, u64)) -> Result<Rect, Fault> {
     };
     parsed().ok_or_else(|| {
         Fault::missing(format!(
-            "{:?} is no window of {width}×{height} pixels; X,Y,WxH is expected, such as 1000,2000,512x512",
+            "{:?} is not a window of {width}×{height} pixels; X,Y,WxH is expected, such as 1000,2000,512x512",
             relief_design::visible(text)
         ))
     })

@@ -29,8 +29,8 @@ Exit codes:
 Environment:
   RELIEF_LOG            what to trace on the standard error, such as 'debug' or 'relief_engine=trace'
   RELIEF_POLICIES       the file of layouts that 'relief lab tune' found [default: policies in the folder below]
-  RELIEF_KERNEL_CACHE   the folder where compiled device kernels are kept [default: relief in the user's cache
-                        folder]; empty keeps none";
+  RELIEF_KERNEL_CACHE   the folder where compiled kernels of devices are cached [default: relief in the user's cache
+                        folder]; empty caches none";
 
 /// Computes surfaces too large to store: a design file becomes a stream of pixels, in memory known before the start.
 #[derive(Debug, Parser)]
@@ -148,7 +148,7 @@ pub(crate) struct Each {
 /// NAME=VALUE.
 fn setting(text: &str) -> Result<Setting, String> {
     let (name, value) = text.split_once('=').ok_or_else(|| {
-        format!("'{text}' is no value for a parameter; NAME=VALUE is expected, such as serial=7")
+        format!("'{text}' is not a value for a parameter; NAME=VALUE is expected, such as serial=7")
     })?;
     Ok(Setting {
         name: name.trim().to_owned(),

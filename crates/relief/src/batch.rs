@@ -159,7 +159,7 @@ impl Batch {
             // A cell is a part of a name, and no way to another folder.
             if cell.is_empty() || cell.contains(['/', '\\', '\0']) || cell.starts_with('.') {
                 return Err(wrong(format!(
-                    "the cell {cell:?} in column {column} of row {} is no part of a file's name",
+                    "the cell {cell:?} in column {column} of row {} is not a part of a file's name",
                     row + 1
                 )));
             }

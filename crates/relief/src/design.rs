@@ -290,7 +290,7 @@ fn confining(root: &Path) -> Result<PathBuf, Failure> {
     } else {
         Err(failed(io::Error::new(
             io::ErrorKind::NotADirectory,
-            "it is no folder",
+            "it is not a folder",
         )))
     }
 }

@@ -195,7 +195,9 @@ impl Failure {
             Self::Design(_)
             | Self::Doubtful(_)
             | Self::Engine(relief_engine::Error::TooDeep { .. } | relief_engine::Error::Drawing { .. }) => 3,
-            Self::Engine(relief_engine::Error::Memory { .. }) => 4,
+            Self::Engine(relief_engine::Error::Memory { .. } | relief_engine::Error::DeviceMemory { .. }) => {
+                4
+            }
             Self::Engine(relief_engine::Error::Cancelled)
             | Self::Machine(relief_machine::Error::Stopped { .. } | relief_machine::Error::Unheard { .. }) => {
                 130

@@ -52,7 +52,8 @@ pub(crate) fn buffer(text: &str) -> Result<u64, String> {
 
 /// A number of samples or the like: `1000000000`, `1_000_000_000`, `1e9` or `2^30`.
 pub(crate) fn count(text: &str) -> Result<u64, String> {
-    let wrong = || format!("'{text}' is no whole number; write it as 1000000000, 1_000_000_000, 1e9 or 2^30");
+    let wrong =
+        || format!("'{text}' is not a whole number; write it as 1000000000, 1_000_000_000, 1e9 or 2^30");
     let large = || format!("{text} is more than {}", u64::MAX);
     let digits = |text: &str| {
         let text = text.replace('_', "");
@@ -126,7 +127,7 @@ pub(crate) fn bytes(text: &str) -> Result<u64, String> {
         "t" | "tib" => 1 << 40,
         _ => {
             return Err(format!(
-                "'{unit}' is no unit of memory; write 64MiB, 2GiB or 500MB"
+                "'{unit}' is not a unit of memory; write 64MiB, 2GiB or 500MB"
             ));
         }
     };
@@ -140,7 +141,7 @@ pub(crate) fn bytes(text: &str) -> Result<u64, String> {
 
 /// W×H in pixels.
 pub(crate) fn tile(text: &str) -> Result<(u64, u64), String> {
-    let expected = || format!("'{text}' is no size; columns and rows are expected, such as 512x64");
+    let expected = || format!("'{text}' is not a size; columns and rows are expected, such as 512x64");
     let (width, height) = text.split_once(['x', 'X', '×']).ok_or_else(expected)?;
     let side = |text: &str| text.trim().parse::<u64>().map_err(|_| expected());
     match (side(width)?, side(height)?) {
@@ -156,7 +157,7 @@ pub(crate) fn compress(text: &str) -> Result<Compress, String> {
         (_, Ok(Compression::None)) => Ok(Compress::None),
         (_, Ok(compression)) => Ok(Compress::Tiff(compression)),
         (_, Err(_)) => Err(format!(
-            "\"{text}\" is no compression; there are none, for TIFF deflate, packbits, lzw and g4, for Zarr gzip"
+            "\"{text}\" is not a compression; there are none, for TIFF deflate, packbits, lzw and g4, for Zarr gzip"
         )),
     }
 }
@@ -164,7 +165,7 @@ pub(crate) fn compress(text: &str) -> Result<Compress, String> {
 /// A length with a unit, in picometres: nm, um or µm, mm, cm, m or in.
 pub(crate) fn length(text: &str) -> Result<u64, String> {
     let expected =
-        || format!("'{text}' is no length; a number and a unit are expected, such as 80um or 1.5mm");
+        || format!("'{text}' is not a length; a number and a unit are expected, such as 80um or 1.5mm");
     let split = text
         .find(|c: char| !c.is_ascii_digit() && c != '.')
         .ok_or_else(expected)?;
@@ -198,14 +199,14 @@ pub(crate) fn cost(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(cost) if (0.0..=1e9).contains(&cost) => Ok(cost),
         _ => Err(format!(
-            "'{text}' is no cost; a number from 0 to 10^9 is expected, such as 80"
+            "'{text}' is not a cost; a number from 0 to 10^9 is expected, such as 80"
         )),
     }
 }
 
 /// I/N: one of N parts, counted from 0.
 pub(crate) fn part(text: &str) -> Result<(u64, u64), String> {
-    let expected = || format!("'{text}' is no part; a part and their number are expected, such as 0/64");
+    let expected = || format!("'{text}' is not a part; a part and their number are expected, such as 0/64");
     let (part, parts) = text.split_once('/').ok_or_else(expected)?;
     let number = |text: &str| text.trim().parse::<u64>().map_err(|_| expected());
     match (number(part)?, number(parts)?) {
@@ -221,7 +222,7 @@ pub(crate) fn part(text: &str) -> Result<(u64, u64), String> {
 /// X,Y,W×H in pixels or in lengths with a unit.
 pub(crate) fn region(text: &str) -> Result<Region, String> {
     let expected =
-        || format!("'{text}' is no region; X,Y,WxH is expected, such as 0,0,640x480 or 5mm,5mm,20mmx10mm");
+        || format!("'{text}' is not a region; X,Y,WxH is expected, such as 0,0,640x480 or 5mm,5mm,20mmx10mm");
     // The unit of pixels holds an x itself.
     let pixels = text.replace("px", "");
     let mut parts = pixels.splitn(3, ',');

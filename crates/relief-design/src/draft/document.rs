@@ -350,7 +350,7 @@ impl Checker<'_> {
                 (None, Some(hint)) => format!("{hint}; "),
                 (None, None) => String::new(),
             };
-            let message = format!("`{}` is no word of the top of a design", shortened(name));
+            let message = format!("`{}` is not a word of the top of a design", shortened(name));
             let problem = Problem::new("E301", message).label(element.name.span, "unknown");
             let all = if near.is_empty() {
                 format!("words here are {}, and all nodes; {ALL_NODES}", listed(others()))
@@ -441,7 +441,7 @@ impl Checker<'_> {
                 .label(span, "used here")
                 .label(document.definitions[used].span, "defined here");
             if user != used {
-                problem = problem.label(document.definitions[user].span, "by way of this");
+                problem = problem.label(document.definitions[user].span, "through this");
             }
             self.note(problem.help("a node cannot be part of itself; remove one `use`"));
         }

@@ -95,7 +95,7 @@ impl Checker<'_> {
             },
         };
         self.note(
-            Problem::new("E301", format!("`{name}` is no node"))
+            Problem::new("E301", format!("`{name}` is not a node"))
                 .label(element.name.span, "unknown")
                 .help(help),
         );
@@ -313,7 +313,7 @@ impl Checker<'_> {
             };
             Problem::new(
                 "E301",
-                format!("`{name}` is no word that stands in `{}`", signature.name),
+                format!("`{name}` is not a word that stands in `{}`", signature.name),
             )
             .label(child.name.span, "unknown")
             .help(format!("{hint}{takes}"))

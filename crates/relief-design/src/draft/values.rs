@@ -546,7 +546,7 @@ impl Checker<'_> {
             return Ok(Checked::Sample(sample));
         }
         let message = format!(
-            "{number} is no sample of {}: they are 0 to {}",
+            "{number} is not a sample of {}: they are 0 to {}",
             self.depth,
             self.depth.max()
         );
@@ -798,7 +798,7 @@ impl Checker<'_> {
                 "x, y, width and height of nodes take parts of the parent's; write a length here, like \"20mm\"",
             ),
             _ => (
-                format!("{} is no length", value.literal.describe()),
+                format!("{} is not a length", value.literal.describe()),
                 "a length is a number of pixels, or a text like \"20mm\" or \"-1.5um\"",
             ),
         };
@@ -827,7 +827,7 @@ impl Checker<'_> {
         let max = i128::from(self.depth.max());
         if part.nearest().0 < 0 || part.minus(Ratio::integer(1)).is_none_or(Ratio::is_positive) {
             let message = format!(
-                "{} is no height within the amplitude, 0 to {amplitude}",
+                "{} is not a height within the amplitude, 0 to {amplitude}",
                 value.literal.describe()
             );
             let mut problem = Problem::new("E402", message).label(value.span, "out of range");
@@ -1176,7 +1176,7 @@ fn too_long(value: &Value<'_>) -> Problem {
     Problem::new(
         "E407",
         format!(
-            "{} has more digits than can be kept exactly",
+            "{} has more digits than can be represented exactly",
             value.literal.describe()
         ),
     )

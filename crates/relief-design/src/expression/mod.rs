@@ -459,7 +459,7 @@ impl<'t, V: Copy> Reader<'t, V> {
     fn long(&self) -> BadExpression {
         BadExpression {
             help: "write fewer digits, or the number in metres without a unit".to_owned(),
-            ..self.bad("a length has more digits than can be kept exactly".to_owned())
+            ..self.bad("a length has more digits than can be represented exactly".to_owned())
         }
     }
 

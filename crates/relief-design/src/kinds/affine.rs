@@ -122,7 +122,7 @@ impl NodeKind for Affine {
                 "by",
                 ValueType::Word(WORDS),
                 DefaultValue::Word("cubic"),
-                "how samples between samples follow: from the nearest, by straight lines, by cubics, or with most detail",
+                "how samples between samples follow: from the nearest, by straight lines, by cubics, or with the finest detail",
             ),
             EDGE,
         ],

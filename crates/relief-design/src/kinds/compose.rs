@@ -19,11 +19,7 @@ impl NodeKind for Compose {
 
     const SIGNATURE: Signature = Signature {
         name: "compose",
-        meaning: "Folds its children in the order written, starting from acc = 0. By the role of a child with sample \
-                  v: `base` is v; `add` acc + v, at most M; `subtract` acc − v, at least 0; `multiply` \
-                  (acc·v + ⌊M/2⌋) / M; `mean` (acc + v + 1) / 2; `max` and `min`; `over` v where it is not 0, else \
-                  acc; `mask` acc where v is not 0, else 0. Beyond its own extent a child is 0 and takes part all the same: \
-                  a small child under `multiply` or `mask` makes everything around it 0, and one under `mean` halves it.",
+        meaning: "Folds its children in the order written, starting from acc = 0. The role of a child says what becomes of acc.",
         children: &[
             role(Role::Base, Count::Any),
             role(Role::Add, Count::Any),
@@ -35,6 +31,21 @@ impl NodeKind for Compose {
             role(Role::Over, Count::Any),
             role(Role::Mask, Count::Any),
         ],
+        details: "With v the sample of the child:
+
+| role | acc becomes | |
+|---|---|---|
+| `base` | v | replaces everywhere |
+| `over` | v where v is not 0, otherwise acc | replaces where non-zero |
+| `mask` | acc where v is not 0, otherwise 0 | clears where zero |
+| `add` | acc + v, at most M | |
+| `subtract` | acc − v, at least 0 | |
+| `multiply` | ⌊(acc·v + ⌊M/2⌋) / M⌋ | |
+| `mean` | ⌊(acc + v + 1) / 2⌋ | |
+| `max`, `min` | the greater, the smaller of acc and v | |
+
+Outside its own extent a child is 0 and takes part all the same: a small child under `base`, `multiply`, `min` or `mask` makes everything around it 0,
+and one under `mean` halves it. Give such a child the size of the `compose`, or use `over`.",
         example: "compose {\n    (base)fill value=200\n    (subtract)disc diameter=50 value=100\n}",
         ..Signature::NODE
     };
@@ -86,7 +97,7 @@ impl NodeKind for Compose {
                 doubts.warnings.push(
                     warning
                         .label(at, "0 everywhere")
-                        .help("give it samples other than 0 where something is to be kept, or leave it out"),
+                        .help("give it samples other than 0 where something is to stay, or leave it out"),
                 );
             } else if clears && !own.contains(&there) {
                 let message = format!(

@@ -174,7 +174,7 @@ impl Wrong {
                 "rows are parted by `;` and have the same number of weights each".to_owned(),
             ),
             Self::Weight(weight) => (
-                format!("`{weight}` is no weight"),
+                format!("`{weight}` is not a weight"),
                 format!("weights are whole numbers, −{MAX_WEIGHT} to {MAX_WEIGHT}, with spaces between them"),
             ),
         };

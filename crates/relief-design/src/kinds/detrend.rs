@@ -31,7 +31,7 @@ impl NodeKind for Detrend {
     const SIGNATURE: Signature = Signature {
         name: "detrend",
         meaning: "The source without its slope, as of an uneven light or a tilted scan: less the plane (degree 1) or the surface of second degree that is nearest to it by least squares \
-                  over this node's whole extent. Its mean stays. Where the source is not, samples are 0 and count.",
+                  over this node's whole extent. Its mean stays. Outside the source samples are 0 and count.",
         details: "With X = 2x + 1 − W, Y = 2y + 1 − H, P = 3X² − (W² − 1) and Q = 3Y² − (H² − 1) the products 1, X, Y, XY, P and Q are orthogonal over W × H samples: the coefficient \
                   of each B is Σv·B / ΣB², of exact sums, rounded down to 2^−64, and 0 where ΣB² is. T sums the coefficients times X and Y, in degree 2 also XY, P and Q, and the sample is \
                   ⌊v − T + ½⌋, taken to 0…M. The whole source is looked at before the first band, whatever region is computed. Sides are at most 2^20 pixels.",

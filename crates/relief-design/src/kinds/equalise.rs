@@ -29,8 +29,7 @@ impl NodeKind for Equalise {
         name: "equalise",
         meaning: "Each sample v of the source becomes ⌊(M·(C(v) − C(v₀)) + ⌊D/2⌋) / D⌋, so that all levels are taken \
                   about equally often: C(v) of the N samples in this node's whole extent are at most v, v₀ is the \
-                  least of them, D = N − C(v₀). Where the source is not, samples are 0 and count. Where D = 0 \
-                  nothing changes.",
+                  least of them, D = N − C(v₀). Outside the source samples are 0 and count. If D = 0 nothing changes.",
         details: "The whole source is looked at before the first band, whatever region is computed.\n\nWith a `limit` of L no level counts for more \
                   than max(1, ⌊L·N / (M + 1)⌋) samples, L being a whole number of 65 536ths: what is more is left out, of N in the formula as \
                   well. So the contrast of levels that are very common is raised to about L times at most.",

@@ -295,7 +295,7 @@ impl NodeKind for Gradient {
                     Spread::Pad => format!(
                         "this `{name}` never repeats; a spread of \"repeat\" or \"mirror\" may close it"
                     ),
-                    _ => format!("a turn is no whole number of times this `{name}`"),
+                    _ => format!("a turn is not a whole number of times this `{name}`"),
                 }
             }
             GradientKind::Radial { .. } | GradientKind::Conical { .. } => {

@@ -245,8 +245,7 @@ impl NodeKind for Image {
                 "fit",
                 ValueType::Word(Fit::WORDS),
                 DefaultValue::Word(Fit::None.word()),
-                "how it fills a node with a width or a height: it keeps its own size, all of it shows, nothing of the node \
-                 stays empty, or it is stretched",
+                "how it fills a node with a width or a height: it has its own size, all of it shows, nothing of the node stays empty, or it is stretched",
             ),
             optional(
                 "pitch",

@@ -36,8 +36,7 @@ impl NodeKind for Map {
 
     const SIGNATURE: Signature = Signature {
         name: "map",
-        meaning: "The source through a table of M + 1 samples. Of several words each takes what the one before it gives, \
-                  in the order written: in binary64, clamped to 0…M after each, rounded half away from zero at the end \
+        meaning: "The source through a table of M + 1 samples. Several words are applied in the order written, each to the result of the one before: in binary64, clamped to 0…M after each, rounded half away from zero at the end \
                   alone.",
         children: &[
             role(Role::Source, Count::One),

@@ -58,7 +58,7 @@ impl NodeKind for Median {
     const SIGNATURE: Signature = Signature {
         name: "median",
         meaning: "The middle of the n = (2R + 1)² samples of the source in a square around the pixel: the \
-                  (n + 1) / 2-th smallest, or the `rank`-th. It removes specks and keeps edges. Zeros count as samples. \
+                  (n + 1) / 2-th smallest, or the `rank`-th. It removes specks and preserves edges. Zeros count as samples. \
                   Within this node's extent the source is 0 where it is not; beyond it, what `edge` says.",
         properties: &[
             RADIUS,

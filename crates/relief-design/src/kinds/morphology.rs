@@ -238,7 +238,7 @@ word!(
     TopHat => Compose,
     Signature {
         name: "top-hat",
-        meaning: "What `open` takes away from the source, v − open(v), or what `close` adds to it, close(v) − v: small marks, \
+        meaning: "The part that `open` takes away from the source, v − open(v), or that `close` adds to it, close(v) − v: small marks, \
                   without the background that they stand on.",
         properties: &[
             RADIUS,

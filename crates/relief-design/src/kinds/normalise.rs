@@ -30,9 +30,8 @@ impl NodeKind for Normalise {
     const SIGNATURE: Signature = Signature {
         name: "normalise",
         meaning: "The source stretched over all levels: a sample v becomes ⌊(M·(v − a) + ⌊(b − a)/2⌋) / (b − a)⌋, taken to 0…M. a and b are \
-                  the least and the greatest sample in this node's whole extent, or percentiles of them. Where the source \
-                  is not, samples are 0 and count. Where a = b nothing changes.",
-        details: "Of all N samples C(v) are at most v: a is the least level with 100·C(a) > low·N, b the least with 100·C(b) ≥ high·N. The whole source \
+                  the least and the greatest sample in this node's whole extent, or percentiles of them. Outside the source samples are 0 and count. If a = b nothing changes.",
+        details: "C(v) of all N samples are at most v: a is the least level with 100·C(a) > low·N, b the least with 100·C(b) ≥ high·N. The whole source \
                   is looked at before the first band, whatever region is computed.",
         properties: &[
             optional(

@@ -18,7 +18,7 @@ impl NodeKind for Otsu {
         name: "otsu",
         meaning: "M where the source exceeds the level t that parts its samples best into dark and light ones, else 0: the least t \
                   with the greatest (N·S(t) − C(t)·S)² / (C(t)·(N − C(t))), where C(t) of the N samples in this node's whole \
-                  extent are at most t, S(t) is the sum of these and S that of all. Where the source is not, samples are 0 and count. If all samples are one, \
+                  extent are at most t, S(t) is the sum of these and S that of all. Outside the source samples are 0 and count. If all samples are one, \
                   nothing exceeds it.",
         details: "This is the variance between both parts (N. Otsu, *A threshold selection method from gray-level histograms*, 1979), without a factor that is \
                   the same for all t. It is computed in binary64 from whole numbers; of 2^55 samples or more counts lose their lowest bits, as many as leave \

@@ -136,7 +136,7 @@ impl NodeKind for Resize {
                 "by",
                 ValueType::Word(Resampling::WORDS),
                 DefaultValue::Word(Resampling::Cubic.word()),
-                "how samples between samples follow: from the nearest, or the mean of all that become one, by straight lines, by cubics, or with most detail",
+                "how samples between samples follow: from the nearest, or the mean of all that become one, by straight lines, by cubics, or with the finest detail",
             ),
             EDGE,
         ],

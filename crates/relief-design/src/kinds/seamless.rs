@@ -32,8 +32,7 @@ impl NodeKind for Seamless {
 
     const SIGNATURE: Signature = Signature {
         name: "seamless",
-        meaning: "The source made to fit itself, for `repeat`: what lies behind the last of this node's w × h samples is faded into the first ones. Of an \
-                  overlap of o, column x < o is (2x + 1)/2o of the source's column x and the rest of its column w + x, and rows likewise; the weighted \
+        meaning: "The source made to fit itself, for `repeat`: the samples behind the last of this node's w × h samples are faded into the first ones. In an overlap of o, column x < o is (2x + 1)/2o of the source's column x and the rest of its column w + x, and rows likewise; the weighted \
                   sum over columns and rows is rounded once, halves up. All other samples are those of the source.",
         details: "The source is o pixels wider and higher than this node.",
         properties: &[required(

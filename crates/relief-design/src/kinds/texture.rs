@@ -156,12 +156,11 @@ impl NodeKind for Perlin {
         name: "perlin",
         meaning: "Smooth noise: at the corners of a lattice of cells stand random gradients, and between them samples change smoothly around M / 2. \
                   Each further octave adds noise of half the cells and half the height.",
-        details: "All of it is in integers, ⌊ ⌋ rounding down. Of n cells in p pixels (without a period 1 in `size`) pixel x of octave o lies at \
+        details: "All of it is in integers, ⌊ ⌋ rounding down. With n cells in p pixels (without a period 1 in `size`) pixel x of octave o lies at \
                   ⌊(2x + 1)·n·2^o·2^16 / 2p⌋: i whole cells and f / 2^16 of one; a period takes i modulo n·2^o. Corner (i, j) has the gradient (1, 0), (−1, 0), (0, 1), \
                   (0, −1), (1, 1), (−1, 1), (1, −1) or (−1, −1), by the top three bits of the SplitMix64 finaliser of \
                   seed + o + i·0x9E3779B97F4A7C15 + j·0xC2B2AE3D27D4EB4F, wrapping. It gives g·(f − corner·2^16). With a = ⌊f² / 2^16⌋ the fade is \
-                  ⌊⌊a·f / 2^16⌋·(6a − 15f + 10·2^16) / 2^16⌋, and between p and q lies p + ⌊(q − p)·fade / 2^16⌋, along x first. Of O octaves S sums \
-                  each times 2^(O − 1 − o); with D = 2^16·(2^O − 1) the sample is ⌊(2(S + D)·M + 2D) / 4D⌋, taken to 0…M.",
+                  ⌊⌊a·f / 2^16⌋·(6a − 15f + 10·2^16) / 2^16⌋, and between p and q lies p + ⌊(q − p)·fade / 2^16⌋, along x first. S sums the O octaves, each times 2^(O − 1 − o); with D = 2^16·(2^O − 1) the sample is ⌊(2(S + D)·M + 2D) / 4D⌋, taken to 0…M.",
         properties: &[
             SEED,
             SIZE,
@@ -212,10 +211,9 @@ impl NodeKind for Worley {
         name: "worley",
         meaning: "Cells around random points, of which one lies in each square of a lattice (Voronoi cells): the distance of the nearest point, of the second nearest, \
                   what both differ by, which is 0 where cells meet, or one gray for each cell. The side of a square is M.",
-        details: "All of it is in integers, ⌊ ⌋ rounding down. Of n squares in p pixels (without a period 1 in `size`) pixel x lies at \
+        details: "All of it is in integers, ⌊ ⌋ rounding down. With n squares in p pixels (without a period 1 in `size`) pixel x lies at \
                   u = ⌊(2x + 1)·n·2^16 / 2p⌋, and in square ⌊u / 2^16⌋. With h the SplitMix64 finaliser of seed + i·0x9E3779B97F4A7C15 + j·0xC2B2AE3D27D4EB4F, wrapping, i and j modulo n where there is a period, square (i, j) has its \
-                  point at 2^16·i + ⌊h / 2^48⌋, 2^16·j + (⌊h / 2^32⌋ mod 2^16). Of the points of the 5 × 5 squares around, row by row, the first nearest and the \
-                  least of the others count; d is the root of the squared distance, rounded down. Samples are min(M, ⌊(d·M + 2^15) / 2^16⌋); those of `edge` \
+                  point at 2^16·i + ⌊h / 2^48⌋, 2^16·j + (⌊h / 2^32⌋ mod 2^16). The points of the 5 × 5 squares around are taken row by row; the first nearest and the least of the others count; d is the root of the squared distance, rounded down. Samples are min(M, ⌊(d·M + 2^15) / 2^16⌋); those of `edge` \
                   have the difference of both roots for d, and those of `cell` are the top 8 or 16 bits of h mod 2^16.",
         properties: &[
             SEED,

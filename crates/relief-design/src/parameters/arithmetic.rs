@@ -188,7 +188,7 @@ impl<'t> Reader<'t, '_, '_> {
 }
 
 fn too_large() -> String {
-    "its numbers have more digits than can be kept exactly".to_owned()
+    "its numbers have more digits than can be represented exactly".to_owned()
 }
 
 /// The names of the functions.

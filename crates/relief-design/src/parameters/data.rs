@@ -116,7 +116,7 @@ fn problem(error: &csv::Error) -> String {
             let line = pos.as_ref().map_or(0, csv::Position::line);
             format!("line {line} is not UTF-8")
         }
-        _ => format!("it is no CSV: {error}"),
+        _ => format!("it is not CSV: {error}"),
     }
 }
 

@@ -173,7 +173,7 @@ impl Pass<'_> {
             return;
         };
         if !is_name(name) {
-            let message = format!("{} is no name of a parameter", quoted(name));
+            let message = format!("{} is not a name of a parameter", quoted(name));
             self.note(
                 Problem::new("E606", message)
                     .label(*span, "here")

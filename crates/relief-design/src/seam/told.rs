@@ -159,7 +159,7 @@ impl Told<'_> {
         });
         let Some((step, count, left, pattern)) = found else {
             return (
-                "a turn is no whole number of steps".to_owned(),
+                "a turn is not a whole number of steps".to_owned(),
                 format!("write count-{axis}=… in place of the step"),
             );
         };

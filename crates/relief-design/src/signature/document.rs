@@ -113,8 +113,7 @@ pub(super) static DOCUMENT: [Signature; 5] = [
     },
     Signature {
         name: "define",
-        meaning: "Names a node, which `use` then puts anywhere. Where several places use it, its samples are \
-                  computed once. A definition without `width=` and `height=` is as large as the node in which a `use` stands: used in two nodes of \
+        meaning: "Names a node, which `use` then puts anywhere. Its samples are computed once, even if several places use it. A definition without `width=` and `height=` is as large as the node in which a `use` stands: used in two nodes of \
                   other sizes it is two rasters.",
         arguments: &[required("name", ValueType::Text, "the name that `use` refers to")],
         children: &[ChildRule {
@@ -163,9 +162,7 @@ pub(super) static DOCUMENT: [Signature; 5] = [
                 "return-offset",
                 ValueType::Distance,
                 DefaultValue::Absent("0"),
-                "what lines that run backwards are moved by along their way, to a 256th of a pixel: against a head that answers \
-                 late. A part of a pixel is the mean of two samples, weighted; after a halftone whole pixels count. The overscan \
-                 takes what is moved",
+                "how far lines that run backwards are moved along their direction, to a 256th of a pixel: against a head that answers late. A part of a pixel is the mean of two samples, weighted; after a halftone whole pixels count. The overscan takes the samples that are moved",
             ),
             optional(
                 "interleave",

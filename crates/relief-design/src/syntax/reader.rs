@@ -515,7 +515,12 @@ impl<'a> Reader<'a> {
         let span = Span::new(start, self.at);
         if matches!(text, "true" | "false" | "null" | "inf" | "-inf" | "nan") {
             let help = format!("write #{text} for the keyword or \"{text}\" for the text");
-            self.note(span, format!("the bare word {text} is no value"), "here", &help);
+            self.note(
+                span,
+                format!("the bare word {text} is not a value"),
+                "here",
+                &help,
+            );
             return Err(Fault::Line);
         }
         Ok(Some(Name {

@@ -104,7 +104,7 @@ fn numbers_keep_their_digits() {
 #[test]
 fn what_is_no_design_in_json_is_told_with_its_place() {
     for (json, says) in [
-        ("", "it is no JSON"),
+        ("", "it is not JSON"),
         ("{}", "an array of nodes"),
         ("[1]", "node 0: a node is an object"),
         ("[{}]", "node 0: `name` is a text"),

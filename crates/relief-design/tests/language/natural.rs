@@ -244,7 +244,7 @@ proptest! {
             found.sort_unstable();
             found.dedup();
             let cycle = i128::from(cycle);
-            prop_assert_eq!(cycle * d % n, 0, "{} is no whole number of steps of {} / {}", cycle, n, d);
+            prop_assert_eq!(cycle * d % n, 0, "{} is not a whole number of steps of {} / {}", cycle, n, d);
             let copies = cycle * d / n;
             let expected: Vec<i64> = (0..copies).map(|i| {
                 i64::try_from((2 * i * n + d).div_euclid(2 * d)).unwrap()

@@ -158,7 +158,7 @@ fn an_image_says_its_gray_and_the_numbers_that_become_0_and_m() {
     for (word, gray) in words {
         let (image, _) = child(&format!("image \"logo.png\" gray=\"{word}\" low=2.5e3 high=-1"));
         let Kind::Image(kinds::Image { conversion, .. }) = image.kind else {
-            panic!("{image:?} is no image");
+            panic!("{image:?} is not an image");
         };
         let range = Some((2500.0, -1.0));
         let expected = Conversion {
@@ -279,7 +279,7 @@ fn an_image_says_which_part_of_a_zarr_store_it_shows() {
     ] {
         let (image, _) = child(&format!("image \"logo.png\" {node}"));
         let Kind::Image(kinds::Image { conversion, .. }) = image.kind else {
-            panic!("{image:?} is no image");
+            panic!("{image:?} is not an image");
         };
         assert_eq!(
             (conversion.array.as_deref(), &*conversion.index),
@@ -299,7 +299,7 @@ fn an_image_says_what_a_file_without_a_header_holds() {
     ] {
         let (image, _) = child(&format!("image \"logo.png\" raw=\"{text}\""));
         let Kind::Image(kinds::Image { conversion, .. }) = image.kind else {
-            panic!("{image:?} is no image");
+            panic!("{image:?} is not an image");
         };
         let raw = Raw {
             width: 60,
@@ -322,7 +322,7 @@ fn heights_of_an_image_are_numbers_in_the_unit_of_its_file() {
     ] {
         let (image, _) = child(&format!("image \"logo.png\" {node}"));
         let Kind::Image(kinds::Image { conversion, .. }) = image.kind else {
-            panic!("{image:?} is no image");
+            panic!("{image:?} is not an image");
         };
         assert_eq!(conversion.range, Some((low, high)), "{node}");
     }
@@ -1475,7 +1475,7 @@ fn meshes_lie_by_their_box_or_their_datum_in_their_unit() {
             parse("test.kdl", &text, &files::Drawings(&[])).unwrap_or_else(|report| panic!("{report:?}"));
         let child = design.node(design.root()).children[0];
         let Kind::Mesh(mesh) = design.node(child.node).kind.clone() else {
-            panic!("{node} is no mesh");
+            panic!("{node} is not a mesh");
         };
         ((child.extent.width(), child.extent.height()), mesh)
     };

@@ -200,7 +200,8 @@ pub(super) fn check(program: &Program) -> Result<(), Error> {
         if let Err(reason) = step.kind.check_device(size) {
             return Err(Error::Unsupported {
                 what: format!("the {} of line {}: {reason}", step.name, step.place.line),
-                advice: "give the job more to keep, if its cell fits, or compute on the cpu".to_owned(),
+                advice: "allow the job more memory, so that its cell may be cached, or compute on the cpu"
+                    .to_owned(),
             });
         }
     }

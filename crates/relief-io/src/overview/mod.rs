@@ -383,7 +383,7 @@ impl Overview {
         read_at(&file, &mut head, 0)?;
         let wrong = |problem: String| io::Error::new(io::ErrorKind::InvalidData, problem);
         if &head[..8] != MAGIC {
-            return Err(wrong("it is no overview of a raster".to_owned()));
+            return Err(wrong("it is not an overview of a raster".to_owned()));
         }
         let number = |at: usize| {
             let mut bytes = [0; 8];

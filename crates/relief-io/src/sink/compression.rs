@@ -187,17 +187,17 @@ impl fmt::Debug for Compressor {
 
 /// Appends all bytes as one stream.
 fn deflate(compress: &mut flate2::Compress, bytes: &[u8], out: &mut Vec<u8>) -> io::Result<()> {
-    /// The room that is made at once: what grows by itself doubles.
-    const ROOM: usize = 32 * 1024;
+    /// The encoder chooses matches anew where the room for its output ends, so that the room is the same for every tile.
+    const PIECE: usize = 32 * 1024;
+    let mut piece = [0; PIECE];
     compress.reset();
     loop {
-        if out.len() == out.capacity() {
-            out.reserve(ROOM);
-        }
-        // No more than all of them.
-        let taken = compress.total_in() as usize;
-        let status = compress.compress_vec(&bytes[taken..], out, flate2::FlushCompress::Finish);
-        if status.map_err(io::Error::other)? == flate2::Status::StreamEnd {
+        // No more than all of them, and than a piece.
+        let (taken, given) = (compress.total_in() as usize, compress.total_out());
+        let status = compress.compress(&bytes[taken..], &mut piece, flate2::FlushCompress::Finish);
+        let status = status.map_err(io::Error::other)?;
+        out.extend_from_slice(&piece[..(compress.total_out() - given) as usize]);
+        if status == flate2::Status::StreamEnd {
             return Ok(());
         }
     }
@@ -279,6 +279,49 @@ mod tests {
     use std::io::Write;
 
     use super::*;
+
+    /// Rows of 250 samples of a grain: the mean of two layers of craters, each the distance to the nearest of points that are scattered, one in each square.
+    fn craters(seed: u32, length: usize) -> Vec<u8> {
+        let layer = |size: usize, at: usize| {
+            let point = |column: usize, row: usize| {
+                let hash = (seed + size as u32)
+                    ^ (column as u32).wrapping_mul(0x9E37_79B9)
+                    ^ (row as u32).wrapping_mul(0x85EB_CA6B);
+                let hash = (hash ^ (hash >> 16)).wrapping_mul(0xC2B2_AE35);
+                let hash = (hash ^ (hash >> 15)).wrapping_mul(0x27D4_EB2F);
+                (
+                    column * size + (hash >> 20) as usize % size,
+                    row * size + (hash >> 8) as usize % size,
+                )
+            };
+            let (x, y) = (at % 250 + size, at / 250 + size);
+            let near = (0..9).map(|n| point(x / size + n % 3 - 1, y / size + n / 3 - 1));
+            let squared = near.map(|(column, row)| column.abs_diff(x).pow(2) + row.abs_diff(y).pow(2));
+            (squared.min().unwrap_or(0) * 255 * 255).isqrt() / size
+        };
+        (0..length)
+            .map(|at| ((layer(35, at) + layer(20, at)).div_ceil(2)).min(255) as u8)
+            .collect()
+    }
+
+    /// Files do not depend on how large a list was to which a tile is appended, and so not on which thread took which tile.
+    #[test]
+    fn the_room_for_a_tile_changes_no_byte() {
+        let compressed = |bytes: &[u8], room: usize| {
+            let mut out = Vec::with_capacity(room);
+            let mut compressor = Compressor::default();
+            compressor.gzip(bytes, &mut out).unwrap();
+            compressor.zlib(bytes, &mut out).unwrap();
+            out
+        };
+        for seed in 0..30 {
+            let bytes = craters(seed, 62_500);
+            let wide = compressed(&bytes, 1 << 20);
+            for room in [0, 7_000, 19_268, 40_000] {
+                assert!(compressed(&bytes, room) == wide, "{seed}, {room}");
+            }
+        }
+    }
 
     /// What is compressed by the same memory again and again is what the encoders of the crates make anew.
     #[test]

@@ -162,7 +162,7 @@ impl Files {
         let (mut input, length) = self.content(path)?;
         if conversion.array.is_some() || !conversion.index.is_empty() {
             return Err(Failure::unsupported(
-                "it is no folder; `array` and `index` choose a part of a Zarr store",
+                "it is not a folder; `array` and `index` choose a part of a Zarr store",
             ));
         }
         let input = match (&self.digests, purpose) {

@@ -345,7 +345,7 @@ struct List {
 impl List {
     fn parse(bytes: &[u8]) -> io::Result<Self> {
         let list: Value = serde_json::from_slice(bytes)
-            .map_err(|error| damaged(format!("its list is no JSON: {error}")))?;
+            .map_err(|error| damaged(format!("its list is not JSON: {error}")))?;
         match list["relief-pack"].as_u64() {
             Some(VERSION) => {}
             Some(other) => {

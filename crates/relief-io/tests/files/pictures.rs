@@ -37,7 +37,7 @@ fn conversion(case: &Value) -> Conversion {
         "magenta" => Gray::Magenta,
         "yellow" => Gray::Yellow,
         "black" => Gray::Black,
-        other => panic!("{other} is no gray"),
+        other => panic!("{other} is not a gray"),
     };
     let range = case["low"].as_f64().zip(case["high"].as_f64());
     Conversion {
@@ -135,7 +135,7 @@ fn check_refused(files: &Files, path: &str, case: &Value) -> Result<(), String> 
         }
     }
     if message.contains('{') || message.contains("Some(") || message.contains("Error") {
-        return Err(format!("{path}: {message:?} is no sentence"));
+        return Err(format!("{path}: {message:?} is not a sentence"));
     }
     Ok(())
 }

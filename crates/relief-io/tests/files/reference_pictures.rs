@@ -202,5 +202,5 @@ fn every_node_has_a_picture_of_its_example() {
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
         .collect();
     found.sort();
-    assert_eq!(found, names, "no picture of what is no node");
+    assert_eq!(found, names, "no picture of what is not a node");
 }

@@ -56,7 +56,8 @@ impl Output {
     ) -> io::Result<Self> {
         match (is_stream(path), recorded) {
             (true, true) => {
-                let text = "it is no regular file, so a job into it cannot be taken up and has no manifest";
+                let text =
+                    "it is not a regular file, so a job into it cannot be taken up and has no manifest";
                 Err(io::Error::new(io::ErrorKind::InvalidInput, text))
             }
             (true, false) => Ok(Self {

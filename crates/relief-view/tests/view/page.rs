@@ -306,7 +306,7 @@ fn unbase64(text: &str) -> Vec<u8> {
         b'0'..=b'9' => u32::from(byte - b'0') + 52,
         b'+' => 62,
         b'/' => 63,
-        _ => panic!("{byte} is no digit"),
+        _ => panic!("{byte} is not a digit"),
     };
     let digits: Vec<u8> = text.bytes().filter(|byte| *byte != b'=').collect();
     let mut bytes = Vec::new();

@@ -36,21 +36,21 @@ fn as_text(inventory: &Inventory, threads: usize) -> String {
             format!("{}, ", counted(count, "multiprocessor"))
         });
         let software = if device.software {
-            ", software Vulkan on the processor: used only if asked for by number"
+            ", software Vulkan on the processor: used only if named by its number"
         } else {
             ""
         };
         let _ = writeln!(text, "{:<10} {}{software}", device.id.to_string(), device.name);
         let _ = writeln!(text, "{:<10} {}; {memory}{bandwidth}", "", device.driver);
         let (fewest, most) = device.plane;
-        let plane = if fewest == most {
+        let warp = if fewest == most {
             most.to_string()
         } else {
             format!("{fewest} to {most}")
         };
         let _ = writeln!(
             text,
-            "{:<10} {multiprocessors}planes of {plane} units, {} of shared memory, buffers up to {}",
+            "{:<10} {multiprocessors}warps of {warp} threads, {} of shared memory, buffers up to {}",
             "",
             show_bytes(u128::from(device.shared_memory)),
             show_bytes(u128::from(device.largest_buffer))

@@ -90,7 +90,7 @@ fn screen(text: &str) -> Result<HalftoneArgument, String> {
             .parse()
             .ok()
             .filter(|degrees: &f64| degrees.is_finite())
-            .ok_or_else(|| format!("'{text}' is no number of degrees"))?,
+            .ok_or_else(|| format!("'{text}' is not a number of degrees"))?,
     };
     let dot = match parts.next() {
         None | Some("round") => Dot::Round,
@@ -99,7 +99,7 @@ fn screen(text: &str) -> Result<HalftoneArgument, String> {
         Some("diamond") => Dot::Diamond,
         Some(other) => {
             return Err(format!(
-                "'{other}' is no shape of a dot; round, ellipse, line and diamond are"
+                "'{other}' is not a shape of a dot; round, ellipse, line and diamond are"
             ));
         }
     };
@@ -122,7 +122,7 @@ fn matrix_or_diffusion(name: &str, rest: Option<&str>) -> Result<Halftone, Strin
         None => Ok(false),
         Some("serpentine") => Ok(true),
         Some(other) => Err(format!(
-            "'{other}' is no way to diffuse errors; 'serpentine' is one"
+            "'{other}' is not a way to diffuse errors; 'serpentine' is one"
         )),
     };
     match name {

@@ -194,7 +194,7 @@ fn filled(pattern: &str, pass: u32) -> Result<String, String> {
             None => None,
         };
         let digits = digits.ok_or_else(|| {
-            format!("{{{place}}} is no place for a pass; write {{pass}}, or {{pass:03}} for three digits")
+            format!("{{{place}}} is not a place for a pass; write {{pass}}, or {{pass:03}} for three digits")
         })?;
         name.push_str(&format!("{pass:0digits$}"));
         rest = after;

@@ -369,7 +369,7 @@ fn tree(nodes: &[PlannedNode], index: usize, lead: &str, label: &str, shown: &mu
         Kept::Tiles { columns, rows } => format!("cached in tiles of {columns} × {rows}"),
         Kept::Windows { columns, rows } => format!("read by windows, cached in tiles of {columns} × {rows}"),
         Kept::Unused => "not read".to_owned(),
-        _ => "kept".to_owned(),
+        _ => "cached".to_owned(),
     };
     let separator = if kept.is_empty() { "" } else { "; " };
     let _ = writeln!(

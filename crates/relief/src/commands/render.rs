@@ -121,7 +121,7 @@ fn refuse(render: &Render, output: &Output, opened: &Opened, told: bool) -> Resu
     let ignored = match (render.export.as_scanned, &layers::ignored(&node.scan)[..]) {
         (true, []) => return Ok(()),
         (true, settings) => format!(
-            "W208: a file keeps the rows and columns of the canvas: of its `scan`, {} {} for 'relief stream' and G-code",
+            "W208: a file has the rows and columns of the canvas: of its `scan`, {} {} for 'relief stream' and G-code",
             settings.join(", "),
             if settings.len() == 1 { "is" } else { "are" }
         ),

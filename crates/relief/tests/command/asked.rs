@@ -275,7 +275,7 @@ fn an_overview_is_left_beside_the_file_and_used_for_its_own_design_alone() {
     assert_eq!(bounds(&design), (sum.into(), sum.into()));
     let (least, most) = bounds(&other);
     assert!(least.as_u64() < most.as_u64(), "{least} to {most}");
-    run(&["stats", &design, "--overview", out]).failed(1, "it is no overview");
+    run(&["stats", &design, "--overview", out]).failed(1, "it is not an overview");
     // Where one was asked for and cannot be, that is said before anything is computed.
     run(&["render", &design, "-o", "-", "--overview"]).failed(2, "it lies beside a file");
     run(&["render", &design, "-o", out, "--overview", "--region", "0,0,9x9"]).failed(2, "of a whole raster");

@@ -99,7 +99,7 @@ fn a_wrong_row_stops_all_jobs_before_the_first() {
     let before = names(folder.path());
     for (rows, code, says) in [
         ("serial\n7\n8\nx\n", 3, "row 3 of"),
-        ("serial\n7\n300\n", 3, "300 is no sample of 8 bits"),
+        ("serial\n7\n300\n", 3, "300 is not a sample of 8 bits"),
         ("serial,axis\n7,x\n8\n", 2, "row 2 (line 3) has 1 cells"),
         ("serial\n7\n8\n7\n", 2, "rows 1 and 3 of"),
         ("serial,more\n7,1\n", 3, "gives a value to \"more\""),

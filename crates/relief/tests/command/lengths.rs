@@ -14,9 +14,9 @@ fn a_region_may_be_in_millimetres() {
     let raw = |region: &str| run(&["render", &design, "-f", "raw", "-o", "-", "--region", region]).done();
     assert_eq!(raw("0.5in,1mm,1/100inx2px"), raw("300,24,6x2"));
     for (region, says) in [
-        ("1miles,0,1x1", "'miles' in '1miles' is no unit"),
+        ("1miles,0,1x1", "'miles' in '1miles' is not a unit"),
         ("1mm,0,0mmx1", "leaves no pixel"),
-        ("1mm,0", "is no region"),
+        ("1mm,0", "is not a region"),
     ] {
         run(&["render", &design, "-f", "null", "--region", region]).failed(2, says);
     }

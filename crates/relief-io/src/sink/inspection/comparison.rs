@@ -495,11 +495,11 @@ fn decoded(coded: &[u8], gzip: bool, bytes: usize, out: &mut [u8]) -> Result<(),
     let mut decoder = MultiGzDecoder::new(coded);
     decoder
         .read_exact(out)
-        .map_err(|error| format!("a chunk of it is no gzip of {bytes} bytes: {error}"))?;
+        .map_err(|error| format!("a chunk of it is not gzip of {bytes} bytes: {error}"))?;
     match decoder.read(&mut [0]) {
         Ok(0) => Ok(()),
         Ok(_) => Err(format!("a chunk of it has more than {bytes} bytes")),
-        Err(error) => Err(format!("a chunk of it is no gzip: {error}")),
+        Err(error) => Err(format!("a chunk of it is not gzip: {error}")),
     }
 }
 

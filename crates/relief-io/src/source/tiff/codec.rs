@@ -161,7 +161,7 @@ impl Codec {
         // What follows the rows that count is of no interest.
         if sink.count < rows {
             return Err(match outcome {
-                Err(error) => Failure::damaged(format!("its row {} is no facsimile: {error}", sink.count)),
+                Err(error) => Failure::damaged(format!("its row {} is not facsimile: {error}", sink.count)),
                 Ok(_) => Failure::damaged(format!("it has {} rows of {rows}", sink.count)),
             });
         }

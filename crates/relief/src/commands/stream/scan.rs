@@ -148,14 +148,14 @@ fn path(text: &str) -> Result<PathBuf, String> {
 pub(crate) fn number<T: FromStr>(text: &str) -> Result<T, String> {
     text.trim()
         .parse()
-        .map_err(|_| format!("'{text}' is no number that fits here"))
+        .map_err(|_| format!("'{text}' is not a number that fits here"))
 }
 
 /// Pixels, in 256ths.
 fn offset(text: &str) -> Result<i32, String> {
     match text.trim().parse::<f64>() {
         Ok(pixels) if pixels.abs() <= 65_536.0 => Ok((pixels * 256.0).round() as i32),
-        _ => Err(format!("'{text}' is no number of pixels from -65536 to 65536")),
+        _ => Err(format!("'{text}' is not a number of pixels from -65536 to 65536")),
     }
 }
 
@@ -186,7 +186,7 @@ pub(crate) fn passes(text: &str) -> Result<Passes, String> {
         None if text == "one" => Ok(Passes::One),
         None if text.starts_with(|first: char| first.is_ascii_digit()) => listed(text),
         _ => Err(format!(
-            "'{text}' is no way to slice; one, even:N, curve:N,EXPONENT, share:N, or thresholds as listed:T,T,… \
+            "'{text}' is not a way to slice; one, even:N, curve:N,EXPONENT, share:N, or thresholds as listed:T,T,… \
              or T,T,… are expected"
         )),
     }
