@@ -31,6 +31,18 @@ pub(crate) fn svg(bytes: &[u8]) {
     if let Ok(picture) = document.draw(&options) {
         within(&picture.drawing);
     }
+    if let Ok(picture) = document.draw_with(&options, &[letters()]) {
+        within(&picture.drawing);
+    }
+}
+
+/// The font that texts are laid out by.
+fn letters() -> &'static text::Font {
+    static FONT: std::sync::OnceLock<text::Font> = std::sync::OnceLock::new();
+    FONT.get_or_init(|| {
+        let bytes = include_bytes!("../examples/plate/FredokaOne-Regular.ttf");
+        text::Font::parse(bytes.to_vec()).expect("the font of an example is one")
+    })
 }
 
 /// A layout is drawn within its limits, or refused.

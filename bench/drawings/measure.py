@@ -24,6 +24,7 @@ HOUSE = HERE.parent.parent
 FONT = HOUSE / "examples" / "plate" / "FredokaOne-Regular.ttf"
 WORDS = "every tile of this page is the same on every machine and its letters are as exact as their outlines".split()
 SCENES = ["polygons", "large", "ring"]
+RENDERERS = ["skia", "cairo", "tiny-skia"]
 # Columns and rows of what is compared with exact coverage.
 WINDOW = 96
 
@@ -194,16 +195,16 @@ def scenes(bench, arguments):
         outlines = inputs.scene(name, side)
         inputs.svg(bench.folder / f"{name}.svg", side, "".join(f'<path fill="#fff" d="{inputs.path_of([one])}"/>' for one in outlines))
         design = bench.design(name, side, f'svg "{bench.folder / f"{name}.svg"}" gray="opacity"')
-        pixels, times = {}, {"relief": [], "skia": [], "cairo": []}
+        pixels, times = {}, {name: [] for name in ["relief", *RENDERERS]}
         bench.render(design, "-f", "raw", "-o", bench.folder / "scene.raw", "-q")
         pixels["relief"] = np.fromfile(bench.folder / "scene.raw", np.uint8).reshape(side, side)
         for _ in range(max(arguments.rounds, 3)):
             run = bench.render(design, "-f", "null")
             run["seconds"] = side**2 / run["rendering_rate"]
             times["relief"].append(run)
-            for rival in ("skia", "cairo"):
+            for rival in RENDERERS:
                 times[rival].append(bench.rival(rival, name, side, bench.folder / f"{rival}.npy"))
-        for rival in ("skia", "cairo"):
+        for rival in RENDERERS:
             pixels[rival] = np.load(bench.folder / f"{rival}.npy", mmap_mode="r")
         # Around corners of outlines.
         corners = [outlines[0][0], outlines[len(outlines) // 2][0], outlines[-1][len(outlines[-1]) // 2]]
@@ -218,7 +219,7 @@ def scenes(bench, arguments):
             edges = off[off > 0.5]
             errors[program] = {"greatest": float(off.max()), "mean_of_edges": float(edges.mean()) if edges.size else 0.0}
         yield {"name": f"{name}, {side} × {side}", "series": times, "errors": errors,
-               "ratios": [ratio(times, "skia", 2), ratio(times, "cairo", 2)]}
+               "ratios": [ratio(times, rival, 2) for rival in RENDERERS]}
 
 
 def show(record):

@@ -1,7 +1,9 @@
 """A program beside Relief, as a process: `rival.py NAME ARGUMENTS` does its work once and prints seconds as JSON."""
 
 import json
+import os
 import resource
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -181,6 +183,30 @@ def cairo(scene, side, out):
     return times[-1]
 
 
+def tiny_skia(scene, side, out):
+    """By the program in `tiny-skia`, which `run` builds and names in RELIEF_TINY_SKIA."""
+    import struct
+
+    import inputs
+
+    outlines = Path(out).with_suffix(".outlines")
+    with outlines.open("wb") as file:
+        for points in inputs.scene(scene, side):
+            file.write(struct.pack("<I", len(points)))
+            file.write(np.array(points, "<f8").tobytes())
+    raw = Path(out).with_suffix(".raw")
+    told = subprocess.run([os.environ["RELIEF_TINY_SKIA"], outlines, str(side), raw], check=True, capture_output=True, text=True)
+    np.save(out, np.fromfile(raw, np.uint8).reshape(side, side))
+    seconds = float(told.stdout)
+    # One thread, which does nothing but fill.
+    return {"seconds": seconds, "processor": seconds}
+
+
+def tiny_skia_version():
+    lock = (HERE / "tiny-skia" / "Cargo.lock").read_text()
+    return lock.split('name = "tiny-skia"\nversion = "')[1].split('"')[0]
+
+
 def versions():
     import cairocffi
     import rasterio
@@ -192,6 +218,7 @@ def versions():
         "gdal": rasterio.__gdal_version__,
         "skia-python": library.__version__,
         "cairo": cairocffi.cairo_version_string(),
+        "tiny-skia": tiny_skia_version(),
     }
 
 
@@ -200,4 +227,5 @@ if name == "versions":
     print(json.dumps(versions()))
 else:
     what, side, out = arguments
-    print(json.dumps({"klayout": klayout, "gdal": gdal, "skia": skia, "cairo": cairo}[name](what, int(side), out)))
+    programs = {"klayout": klayout, "gdal": gdal, "skia": skia, "cairo": cairo, "tiny-skia": tiny_skia}
+    print(json.dumps(programs[name](what, int(side), out)))

@@ -89,15 +89,18 @@ impl Drawings {
         if let Some((number, index)) = self.meshes.get(solid) {
             return Ok((*number, Arc::clone(index)));
         }
-        let index = mesh::Index::new(Arc::clone(solid.points()), solid.triangles());
+        self.bytes = self.bytes.saturating_add(solid.bytes());
+        let room = self.memory.saturating_sub(self.bytes);
+        let needed = mesh::Index::bytes_to_build(solid.triangles().len() as u64);
+        // As of drawings: an index of nothing, with the bytes that do.
+        let triangles = if needed > room { &[] } else { solid.triangles() };
+        let index = mesh::Index::new(Arc::clone(solid.points()), triangles);
         let index = index.ok_or_else(|| Error::Drawing {
             line: place.line,
             problem: "its triangles lie too far out, or are too many".to_owned(),
         })?;
-        self.bytes = self
-            .bytes
-            .saturating_add(solid.bytes())
-            .saturating_add(index.bytes());
+        let held = if needed > room { needed } else { index.bytes() };
+        self.bytes = self.bytes.saturating_add(held);
         let (number, index) = (self.meshes.len(), Arc::new(index));
         self.meshes
             .insert(Arc::clone(solid), (number, Arc::clone(&index)));

@@ -22,6 +22,7 @@ mod assembly;
 mod drawing;
 pub mod dxf;
 mod flatten;
+mod font;
 pub mod gds;
 pub mod gerber;
 pub mod layout;

@@ -1,45 +1,12 @@
 //! Text: lines of glyphs of a font that is a file.
 //!
-//! Glyphs are chosen and placed by HarfBuzz's rules (`harfrust`), with the kerning and the ligatures of the font, and outlined without hints
-//! (`skrifa`). Both count in whole font units, so that a text has the same shape at every size; a point is scaled in binary64 and rounded
-//! once. No font of the system is looked at.
+//! A line is shaped in whole font units; a point is scaled in binary64 and rounded once.
 
-use std::sync::Arc;
+use kurbo::Affine;
 
-use harfrust::{Buffer, ShapeOptions, ShaperFont};
-use kurbo::{Affine, BezPath};
-use skrifa::instance::{LocationRef, Size};
-use skrifa::outline::{DrawSettings, OutlinePen};
-use skrifa::{FontRef, GlyphId, MetadataProvider};
-
+pub use crate::font::Font;
 use crate::limits::{Limits, Refused};
 use crate::{Drawing, Rule, Sketch};
-
-/// A font, read.
-pub struct Font {
-    bytes: Arc<[u8]>,
-    shapes: harfrust::Font,
-    metrics: Metrics,
-}
-
-impl std::fmt::Debug for Font {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Font")
-            .field("bytes", &self.bytes.len())
-            .field("metrics", &self.metrics)
-            .finish_non_exhaustive()
-    }
-}
-
-/// In font units, y up.
-#[derive(Clone, Copy, Debug)]
-struct Metrics {
-    em: f64,
-    ascent: f64,
-    /// From line to line.
-    line: f64,
-    cap: Option<f64>,
-}
 
 /// Which length of a font its size measures.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -141,39 +108,6 @@ impl Error {
 }
 
 impl Font {
-    /// Reads a font; of a collection the first.
-    ///
-    /// # Errors
-    /// Where the bytes are no OpenType or TrueType font with outlines.
-    pub fn parse(bytes: Vec<u8>) -> Result<Self, Error> {
-        let bytes: Arc<[u8]> = bytes.into();
-        let shared: Arc<dyn AsRef<[u8]> + Send + Sync> = Arc::new(Arc::clone(&bytes));
-        let shapes = harfrust::Font::new(harfrust::font::Blob::from(shared), 0).ok_or(Error::NotAFont)?;
-        let font = FontRef::from_index(&bytes, 0).map_err(|_| Error::NotAFont)?;
-        if font.outline_glyphs().format().is_none() {
-            return Err(Error::NotAFont);
-        }
-        let metrics = font.metrics(Size::unscaled(), LocationRef::default());
-        let positive = |value: f32| value.is_finite() && value > 0.0;
-        if metrics.units_per_em == 0 {
-            return Err(Error::NotAFont);
-        }
-        let capitals = metrics.cap_height.filter(|height| positive(*height));
-        let line = metrics.ascent - metrics.descent + metrics.leading;
-        let em = f64::from(metrics.units_per_em);
-        let metrics = Metrics {
-            em,
-            ascent: f64::from(metrics.ascent),
-            line: if positive(line) { f64::from(line) } else { em },
-            cap: capitals.map(f64::from),
-        };
-        Ok(Self {
-            bytes,
-            shapes,
-            metrics,
-        })
-    }
-
     /// Draws lines, which are separated by line feeds.
     ///
     /// # Errors
@@ -195,8 +129,7 @@ impl Font {
         // Lengths of the font times this are pixels.
         let scale = options.size / unit;
         let down = options.line.unwrap_or(self.metrics.line * scale);
-        let font = FontRef::from_index(&self.bytes, 0).map_err(|_| Error::NotAFont)?;
-        let outlines = font.outline_glyphs();
+        let outlines = self.outlines()?;
         let mut sketch = Sketch::new(options.limits);
         for (number, line) in lines.iter().enumerate() {
             let free = (widest - line.width) as f64;
@@ -207,19 +140,13 @@ impl Font {
             };
             let baseline = top * scale + number as f64 * down;
             for glyph in &line.glyphs {
-                let mut path = Path::default();
-                if let Some(outline) = outlines.get(GlyphId::new(glyph.id)) {
-                    let settings = DrawSettings::unhinted(Size::unscaled(), LocationRef::default());
-                    outline
-                        .draw(settings, &mut path)
-                        .map_err(|error| Error::Damaged(error.to_string()))?;
-                }
-                if path.0.elements().is_empty() {
+                let path = outlines.of(glyph.id)?;
+                if path.elements().is_empty() {
                     continue;
                 }
                 let (x, y) = (left + glyph.x as f64, glyph.y as f64);
                 let placed = Affine::new([scale, 0.0, 0.0, -scale, x * scale, baseline - y * scale]);
-                sketch.fill(&path.0, placed, options.value, Rule::NonZero)?;
+                sketch.fill(&path, placed, options.value, Rule::NonZero)?;
             }
         }
         Ok(Text {
@@ -230,20 +157,10 @@ impl Font {
 
     /// The glyphs of a line and where they stand, in font units.
     fn line(&self, text: &str, missing: &mut Vec<char>) -> Result<Line, Error> {
-        let mut buffer = Buffer::new();
-        buffer.push_str(text);
         let mut line = Line::default();
-        if buffer.is_empty() {
-            return Ok(line);
-        }
-        buffer.guess_segment_properties();
-        harfrust::shape(&ShaperFont::new(&self.shapes), &mut buffer, ShapeOptions::new())
-            .map_err(|error| Error::Damaged(error.to_string()))?;
-        for (glyph, place) in buffer.glyph_infos().iter().zip(buffer.glyph_positions()) {
-            if glyph.glyph_id == 0 {
-                let character = text
-                    .get(glyph.cluster as usize..)
-                    .and_then(|rest| rest.chars().next());
+        for glyph in self.shape(text, true)? {
+            if glyph.id == 0 {
+                let character = text.get(glyph.cluster..).and_then(|rest| rest.chars().next());
                 if let Some(character) = character
                     && !missing.contains(&character)
                 {
@@ -252,11 +169,11 @@ impl Font {
                 continue;
             }
             line.glyphs.push(Placed {
-                id: glyph.glyph_id,
-                x: line.width + i64::from(place.x_offset),
-                y: i64::from(place.y_offset),
+                id: glyph.id,
+                x: line.width + glyph.x_offset,
+                y: glyph.y_offset,
             });
-            line.width += i64::from(place.x_advance);
+            line.width += glyph.advance;
         }
         Ok(line)
     }
@@ -273,36 +190,6 @@ struct Placed {
     id: u32,
     x: i64,
     y: i64,
-}
-
-/// An outline in font units.
-#[derive(Default)]
-struct Path(BezPath);
-
-fn point(x: f32, y: f32) -> (f64, f64) {
-    (f64::from(x), f64::from(y))
-}
-
-impl OutlinePen for Path {
-    fn move_to(&mut self, x: f32, y: f32) {
-        self.0.move_to(point(x, y));
-    }
-
-    fn line_to(&mut self, x: f32, y: f32) {
-        self.0.line_to(point(x, y));
-    }
-
-    fn quad_to(&mut self, cx: f32, cy: f32, x: f32, y: f32) {
-        self.0.quad_to(point(cx, cy), point(x, y));
-    }
-
-    fn curve_to(&mut self, cx0: f32, cy0: f32, cx1: f32, cy1: f32, x: f32, y: f32) {
-        self.0.curve_to(point(cx0, cy0), point(cx1, cy1), point(x, y));
-    }
-
-    fn close(&mut self) {
-        self.0.close_path();
-    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! SVG as samples and points, against areas and places that are known without this crate.
 #![allow(clippy::unwrap_used, reason = "a test fails by a panic")]
 
+mod letters;
 mod support;
 
 use std::f64::consts::PI;
@@ -228,7 +229,7 @@ fn what_is_not_drawn_is_said_with_its_place() {
             "{text} is not among {all:#?}"
         )
     };
-    has("2:2: <text> is not drawn");
+    has("2:2: <text> is not drawn, as no font is given");
     has("3:1: a filter is not followed");
     has("4:1: the paint of a context is not followed");
     has("3:1: the gradient or pattern \"g\" is not drawn");

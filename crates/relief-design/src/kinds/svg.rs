@@ -1,8 +1,10 @@
 //! `svg`: a drawing from an SVG file.
 
 use std::io::Read;
+use std::rc::Rc;
 use std::sync::Arc;
 
+use relief_vector::text::Font;
 use relief_vector::{Affine, Pixel, svg};
 
 use super::drawing::{ANTIALIAS, Antialias, Drawn, antialias, sides};
@@ -10,7 +12,9 @@ use super::visibility::{Measured, Visibility};
 use super::{Bounds, Doubts, IntoKind, NaturalChild, NaturalSize, NodeKind, NodeSource, Seen, Sizing, words};
 use crate::draft::{Asset, Budget, Checker, Doubt, Loaded, Unusable};
 use crate::report::Problem;
-use crate::signature::{DefaultExtent, DefaultValue, Signature, ValueType, optional, required};
+use crate::signature::{
+    Count, DefaultExtent, DefaultValue, Signature, ValueType, optional, parameter, required,
+};
 use crate::syntax::Span;
 use crate::validate::Rules;
 use crate::visible;
@@ -73,7 +77,11 @@ pub(crate) struct SvgDraft {
     at: Span,
     loaded: Loaded,
     fit: Fit,
+    /// Whether the design says how it fits.
+    said: bool,
     gray: svg::Gray,
+    /// By which its texts are laid out.
+    fonts: Vec<Rc<Font>>,
     pixel: Option<Pixel>,
     antialias: Antialias,
     budget: Budget,
@@ -94,7 +102,10 @@ fn named(path: &str, error: &svg::Error) -> String {
                 "{path}:{place}: {length} needs the side of a pixel: add pixel=\"10um\" or dpi=1200 (or what it is) to the canvas"
             )
         }
-        svg::Error::Depth { .. } | svg::Error::Loop { .. } | svg::Error::Refused { .. } => {
+        svg::Error::Depth { .. }
+        | svg::Error::Loop { .. }
+        | svg::Error::Refused { .. }
+        | svg::Error::Font { .. } => {
             format!("{path}:{error}")
         }
         _ => format!("{path}: {error}"),
@@ -103,13 +114,20 @@ fn named(path: &str, error: &svg::Error) -> String {
 
 /// Of all colours that show nothing, black is meant most often.
 const IN_INK: &str = "write gray=\"ink\", by which black is M, or gray=\"opacity\"";
+const NO_FONT: &str = "font=\"NAME.ttf\" on this node lays texts out by a font that is a file; or make paths of them in the program that drew them";
+const OTHER_FONT: &str = "name the file of that font in a `font` between the braces of this node, or write another name in the drawing";
 const NO_OUTLINE: &str = "what outlines cannot say is left out: change the drawing, for instance to paths, or make a picture of it for `image`";
+
+fn given(fonts: &[Rc<Font>]) -> Vec<&Font> {
+    fonts.iter().map(|font| &**font).collect()
+}
 
 fn load(
     file: &mut dyn Read,
     path: &str,
     pixel: Option<Pixel>,
     gray: svg::Gray,
+    fonts: &[Rc<Font>],
     budget: &Budget,
 ) -> Result<Loaded, Unusable> {
     let mut bytes = Vec::new();
@@ -135,7 +153,7 @@ fn load(
         let document = svg::Document::parse(&text, &limits).map_err(named)?;
         (
             document.size(pixel).map_err(named)?,
-            document.draw(&options).map_err(named)?,
+            document.draw_with(&options, &given(fonts)).map_err(named)?,
         )
     };
     let told = picture.warnings.len().min(MAX_WARNINGS);
@@ -144,7 +162,12 @@ fn load(
         .iter()
         .map(|warning| Doubt {
             what: format!("{}:{warning}", visible(path)),
-            help: if warning.is_black { IN_INK } else { NO_OUTLINE },
+            help: match warning.why {
+                svg::Why::Black => IN_INK,
+                svg::Why::NoFont => NO_FONT,
+                svg::Why::OtherFont => OTHER_FONT,
+                _ => NO_OUTLINE,
+            },
         })
         .collect();
     if more > 0 {
@@ -165,13 +188,33 @@ fn load(
     })
 }
 
+/// The fonts of a node with their paths; nothing where one cannot be used, which has been noted.
+fn fonts(source: &NodeSource<'_, '_>, checker: &mut Checker<'_>) -> Option<(Vec<Rc<Font>>, Vec<String>)> {
+    let mut paths: Vec<(String, Span)> = Vec::new();
+    if let Some((path, at)) = source.values.text("font") {
+        paths.push((path.to_owned(), at));
+    }
+    let mut broken = false;
+    for element in source.parameters {
+        match checker.parameter_values(element) {
+            Some(values) => paths.extend(values.text("file").map(|(path, at)| (path.to_owned(), at))),
+            None => broken = true,
+        }
+    }
+    let fonts: Vec<Option<Rc<Font>>> = paths.iter().map(|(path, at)| checker.font(path, *at)).collect();
+    let fonts: Option<Vec<Rc<Font>>> = fonts.into_iter().collect();
+    fonts
+        .filter(|_| !broken)
+        .map(|fonts| (fonts, paths.into_iter().map(|(path, _)| path).collect()))
+}
+
 impl NodeKind for Svg {
     type Draft = SvgDraft;
 
     const SIGNATURE: Signature = Signature {
         name: "svg",
-        meaning: "A drawing from an SVG file: shapes, strokes, groups and clip paths, as outlines at any size. Places that nothing \
-                  covers are 0.",
+        meaning: "A drawing from an SVG file: shapes, strokes, groups, clip paths and, by fonts that are files, texts, as outlines at \
+                  any size. Places that nothing covers are 0.",
         details: include_str!("svg.md"),
         arguments: &[required(
             "file",
@@ -192,8 +235,16 @@ impl NodeKind for Svg {
                 DefaultValue::Word(Shade::Luma.word()),
                 "what colours become: white is M, black is M, or whatever is painted is M; times their opacity",
             ),
+            optional(
+                "font",
+                ValueType::Path,
+                DefaultValue::Absent("none: texts are not drawn"),
+                "the path of an OpenType or TrueType file, relative to the design file, by which texts are laid out; more of them stand \
+                 between braces",
+            ),
             ANTIALIAS,
         ],
+        children: &[parameter("font", Count::Any)],
         extent: DefaultExtent::Natural,
         example: "svg \"logo.svg\" width=\"3mm\" gray=\"ink\"",
         ..Signature::NODE
@@ -206,14 +257,20 @@ impl NodeKind for Svg {
         let antialias = antialias(values);
         let (path, at) = values.text("file")?;
         let pixel = checker.drawing_pixel();
+        let (fonts, names) = fonts(source, checker)?;
+        let mut settings = vec![gray as u64];
+        for name in names {
+            settings.push(name.len() as u64);
+            settings.extend(name.bytes().map(u64::from));
+        }
         let asset = Asset {
             kind: Self::SIGNATURE.name,
             path: path.to_owned(),
-            settings: vec![gray as u64],
+            settings,
         };
         let gray = gray.into();
         let loaded = checker.drawing(asset, at, HELP, |file, budget| {
-            load(file, path, pixel, gray, budget)
+            load(file, path, pixel, gray, &fonts, budget)
         })?;
         for warning in &loaded.warnings {
             checker.warn(
@@ -227,7 +284,9 @@ impl NodeKind for Svg {
             at,
             loaded,
             fit,
+            said: values.span("fit").is_some(),
             gray,
+            fonts,
             pixel,
             antialias,
             budget: checker.drawing_budget(),
@@ -235,9 +294,8 @@ impl NodeKind for Svg {
     }
 
     fn natural_size(draft: &SvgDraft, _: &[NaturalChild]) -> NaturalSize {
-        let side = |side: f64| (side.ceil() as u64).clamp(1, relief_raster::MAX_SIDE);
-        match draft.loaded.size {
-            Some((width, height)) => NaturalSize::of(side(width), side(height)),
+        match draft.page() {
+            Some((width, height)) => NaturalSize::of(width, height),
             None => NaturalSize::NONE,
         }
     }
@@ -259,7 +317,10 @@ impl NodeKind for Svg {
     }
 
     fn doubt(draft: &SvgDraft, doubts: &mut Doubts<'_>) {
-        draft.visibility(doubts).doubt(doubts);
+        match draft.cropped(doubts) {
+            Some(warning) => doubts.warn(warning),
+            None => draft.visibility(doubts).doubt(doubts),
+        }
     }
 
     fn validate(&self, rules: &Rules<'_>) -> Result<(), String> {
@@ -278,7 +339,7 @@ impl SvgDraft {
     /// How it lies in a node.
     fn visibility(&self, doubts: &Doubts<'_>) -> Visibility {
         let is_sized = doubts.node.width.is_some() || doubts.node.height.is_some();
-        let transform = self.transform(doubts.size).filter(|_| is_sized);
+        let transform = self.transform(doubts.size, is_sized);
         let [x, _, _, y, left, top] = transform.unwrap_or_default().as_coeffs();
         let bounds = self.loaded.drawing.pixels();
         let low = |place: i64, by: f64, from: f64| (place as f64 * by + from).floor() as i64;
@@ -307,8 +368,45 @@ impl SvgDraft {
         self.drawn(Arc::clone(&self.loaded.drawing))
     }
 
-    /// From the pixels of the file to those of a node of this size.
-    fn transform(&self, (width, height): (u64, u64)) -> Option<Affine> {
+    /// The whole pixels that its page takes, where the file says its size.
+    fn page(&self) -> Option<(u64, u64)> {
+        let side = |side: f64| (side.ceil() as u64).clamp(1, relief_raster::MAX_SIDE);
+        self.loaded
+            .size
+            .map(|(width, height)| (side(width), side(height)))
+    }
+
+    /// That the canvas crops it, whose sides are those of no other node that says none; nothing where it is far too large, which is told
+    /// otherwise.
+    fn cropped(&self, doubts: &Doubts<'_>) -> Option<Problem> {
+        const FAR: u64 = 100;
+        let is_sized = doubts.node.width.is_some() || doubts.node.height.is_some();
+        let (page, size) = (self.page()?, doubts.size);
+        let is_cropped = page.0 > size.0 || page.1 > size.1;
+        let is_far = page.0 / FAR >= size.0 && page.1 / FAR >= size.1;
+        if is_sized || self.said || !is_cropped || is_far {
+            return None;
+        }
+        let message = format!(
+            "{} × {} pixels of the {} × {} of the drawing show: the canvas crops it",
+            size.0.min(page.0),
+            size.1.min(page.1),
+            page.0,
+            page.1
+        );
+        let warning = Problem::new("W202", message).label(doubts.node.span, "the drawing is cropped");
+        Some(warning.help(
+            "fit=\"contain\" scales all of it into the canvas; fit=\"none\" says that it is to be cropped",
+        ))
+    }
+
+    /// From the pixels of the file to those of a node of this size; nothing where it is drawn as its file has it. Only of a node that fills
+    /// the canvas is the size another than that of the file where no side is given.
+    fn transform(&self, (width, height): (u64, u64), is_sized: bool) -> Option<Affine> {
+        let fills = self.said && self.page() != Some((width, height));
+        if !is_sized && !fills {
+            return None;
+        }
         let (own, node) = (self.loaded.size?, (width as f64, height as f64));
         let (x, y) = (node.0 / own.0, node.1 / own.1);
         let (x, y) = match self.fit {
@@ -329,7 +427,7 @@ impl IntoKind<Svg> for SvgDraft {
             drawn,
         };
         let size = (sizing.size.width, sizing.size.height);
-        let transform = self.transform(size).filter(|_| sizing.is_sized());
+        let transform = self.transform(size, sizing.is_sized());
         let Some(transform) = transform else {
             return Some(kind(self.natural()));
         };
@@ -340,8 +438,8 @@ impl IntoKind<Svg> for SvgDraft {
             with.transform = transform;
             with.limits = limits;
         });
-        let drawn =
-            svg::Document::parse(&self.loaded.text, &limits).and_then(|document| document.draw(&options));
+        let drawn = svg::Document::parse(&self.loaded.text, &limits)
+            .and_then(|document| document.draw_with(&options, &given(&self.fonts)));
         match drawn {
             Ok(picture) => {
                 self.budget.take(&picture.drawing);

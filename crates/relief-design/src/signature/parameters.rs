@@ -101,7 +101,7 @@ pub(crate) static CURVE_POINT: Signature = Signature {
 };
 
 /// Parameters, in the order in which the reference lists them.
-pub(super) static PARAMETERS: [Signature; 24] = [
+pub(super) static PARAMETERS: [Signature; 25] = [
     Signature {
         name: "u",
         meaning: "The first vector of a lattice.",
@@ -130,6 +130,17 @@ pub(super) static PARAMETERS: [Signature; 24] = [
             required("y", ValueType::Coordinate, "down"),
         ],
         example: "vertex \"1.25mm\" 40.5",
+        ..Signature::PARAMETER
+    },
+    Signature {
+        name: "font",
+        meaning: "One more font by which texts of an `svg` are laid out: each text takes the one whose family, weight and style it names.",
+        arguments: &[required(
+            "file",
+            ValueType::Path,
+            "the path of an OpenType or TrueType file, relative to the design file",
+        )],
+        example: "font \"plate-bold.ttf\"",
         ..Signature::PARAMETER
     },
     Signature {

@@ -9,7 +9,7 @@ use relief_design::scan::{
 };
 use relief_design::{
     Axis, Blend, Conversion, Design, Gray, ImageError, ImageSource, InvalidDesign, Kind, Node, Picture, Role,
-    SIGNATURES, ValueType, kinds, parse,
+    SIGNATURES, ValueType, kinds, parse, read,
 };
 use relief_raster::{Depth, Length, Period};
 
@@ -1402,6 +1402,85 @@ fn drawings_fill_their_nodes_as_fit_says() {
         assert_eq!((extent.2, extent.3), size, "{node}");
         assert_eq!(found, Some(pixels), "{node}");
     }
+}
+
+#[test]
+fn a_drawing_that_fills_the_canvas_is_scaled_where_its_fit_is_written() {
+    const PAGE: &str = "<svg xmlns='http://www.w3.org/2000/svg' width='40' height='20'><rect y='10' width='40' height='10' fill='#fff'/></svg>";
+    let drawings = files::Drawings(&[("page.svg", PAGE)]);
+    for (node, canvas, pixels, warnings) in [
+        // As its file has it, as a picture is.
+        ("svg \"page.svg\"", (80, 80), (0, 10, 40, 20), 0),
+        ("svg \"page.svg\"", (8, 8), (0, 10, 40, 20), 1),
+        ("svg \"page.svg\" fit=\"none\"", (40, 15), (0, 10, 40, 20), 0),
+        ("svg \"page.svg\" fit=\"contain\"", (80, 80), (0, 40, 80, 60), 0),
+        ("svg \"page.svg\" fit=\"contain\"", (8, 8), (0, 4, 8, 6), 0),
+        ("svg \"page.svg\" fit=\"cover\"", (80, 80), (-40, 40, 120, 80), 0),
+        ("svg \"page.svg\" fit=\"stretch\"", (80, 80), (0, 40, 80, 80), 0),
+        ("svg \"page.svg\" fit=\"stretch\"", (40, 20), (0, 10, 40, 20), 0),
+    ] {
+        for text in [
+            node.to_owned(),
+            format!("define \"page\" {{ {node} }}\nuse \"page\""),
+        ] {
+            let (width, height) = canvas;
+            let text = format!("relief version=1\ncanvas width={width} height={height}\n{text}");
+            let (design, told) = read_with_warnings(&text, &drawings);
+            let Kind::Svg(kind) = &design.node(design.root()).kind else {
+                panic!("{text} is no drawing")
+            };
+            assert_eq!(kind.drawn.drawing.pixels(), Some(pixels), "{text}");
+            assert_eq!(told.len(), warnings, "{text}: {told:?}");
+            assert!(
+                told.iter().all(|told| told.starts_with("W202")),
+                "{text}: {told:?}"
+            );
+        }
+    }
+}
+
+/// A design with the codes and messages of its warnings.
+fn read_with_warnings(text: &str, files: &files::Drawings) -> (Design, Vec<String>) {
+    let reading = read("test.kdl", text, files, &[])
+        .unwrap_or_else(|report| panic!("{text}\n{:#?}", report.problems()));
+    let told = reading.warnings.iter().flat_map(|report| report.problems());
+    let told = told.map(|told| format!("{} {}", told.code(), told.message()));
+    (reading.design, told.collect())
+}
+
+#[test]
+fn texts_of_an_svg_are_those_of_a_text_node() {
+    // The ascent of the font is 974 of 1 000, so a text node of this size has its baseline there.
+    const LABEL: &str = "<svg xmlns='http://www.w3.org/2000/svg' width='4000' height='2000'><text y='974' font-size='1000'>AVATAR fi</text></svg>";
+    let drawn = |node: &str| {
+        let text = format!("relief version=1\ncanvas width=8000 height=3000\ncompose {{\n(base){node}\n}}");
+        let (design, warnings) = read_with_warnings(&text, &files::Drawings(&[("label.svg", LABEL)]));
+        let child = design.node(design.root()).children[0];
+        let drawn = match &design.node(child.node).kind {
+            Kind::Svg(kind) => kind.drawn.clone(),
+            Kind::Text(kind) => kind.drawn.clone(),
+            other => panic!("{} is of no file", other.name()),
+        };
+        (drawn.drawing, warnings)
+    };
+    let text = drawn("text \"AVATAR fi\" font=\"plate.ttf\" size=1000 value=255");
+    let svg = drawn("svg \"label.svg\" gray=\"ink\" font=\"plate.ttf\"");
+    assert_eq!(svg.1, Vec::<String>::new());
+    assert_eq!(svg.0.bounds(), text.0.bounds());
+    assert_eq!(svg.0.points(), text.0.points());
+    // Twice as large by its node, and by the only font that stands between braces.
+    let text = drawn("text \"AVATAR fi\" font=\"plate.ttf\" size=2000 value=255");
+    let svg = drawn("svg \"label.svg\" gray=\"ink\" width=8000 { font \"plate.ttf\" }");
+    assert_eq!(svg.0.bounds(), text.0.bounds());
+    // Without a font, which is told.
+    let (drawing, warnings) = drawn("svg \"label.svg\" gray=\"ink\"");
+    assert_eq!(drawing.bounds(), None);
+    assert!(
+        warnings
+            .iter()
+            .any(|told| told.contains("label.svg:1:68: <text> is not drawn")),
+        "{warnings:?}"
+    );
 }
 
 #[test]

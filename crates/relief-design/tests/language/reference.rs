@@ -79,6 +79,7 @@ fn every_example_of_the_reference_is_a_right_design() {
                 "scan {{ gcode feed=\"1mm/s\" {{ {} }} }}\nfill value=1",
                 signature.example
             ),
+            (Group::Parameter, "font") => format!("svg \"logo.svg\" {{ {} }}", signature.example),
             (Group::Parameter, "let") => format!("formula \"u\" {{\n{}\n}}", signature.example),
             (Group::Parameter, _) => format!("map {{\n(source)image \"a\"\n{}\n}}", signature.example),
         };

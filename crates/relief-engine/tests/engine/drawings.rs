@@ -303,6 +303,33 @@ fn a_mesh_has_the_same_samples_however_it_is_cut_and_is_counted_once() {
     assert!(bytes(&design) - bytes(&once) < bytes(&other) - bytes(&once) - 100);
 }
 
+#[test]
+fn a_mesh_that_does_not_fit_is_refused_with_the_memory_that_does() {
+    // 300 000 triangles are 5 MiB of an index, more than is built whatever is allowed.
+    let triangles: Vec<[[i32; 3]; 3]> = (0..300_000)
+        .map(|number| {
+            let (x, y) = (4 * (number % 100), 4 * (number / 100));
+            [[x, y, 8], [x + 4, y, 8], [x, y + 4, 8]]
+        })
+        .collect();
+    let file = stl(&triangles);
+    let node = "mesh \"a\" low=0 high=255 origin=\"box\" x=0 y=0";
+    let design = layout(&file, "width=100 height=100 pixel=\"1mm\"", node);
+    let plan = |memory| {
+        let options = Options::default().threads(1).memory(memory);
+        Plan::new(&design, &file, &options)
+    };
+    let Err(Error::Memory { needed, limit, .. }) = plan(16 << 20) else {
+        panic!("a mesh of 18 MiB was planned in 16");
+    };
+    assert!(limit == 16 << 20 && needed > limit, "{needed}");
+    let planned = plan(needed).unwrap();
+    assert!(planned.peak().total() <= needed);
+    // What was named is what building the index takes, which is 2 bytes a triangle more than the index: it was not built to be refused.
+    let above = needed - planned.peak().total();
+    assert!((1 << 19..2 << 20).contains(&above), "{above}");
+}
+
 /// The sum of all samples, in parts of M.
 fn covered(text: &str) -> f64 {
     let design = parse(&format!(

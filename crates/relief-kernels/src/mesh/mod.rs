@@ -128,7 +128,7 @@ impl Index {
             .collect();
         drop(order);
         let own = |triangle: &[u32; 3]| Bounds::of(triangle.map(|point| points[point as usize]));
-        let (mut boxes, mut levels) = (Vec::new(), vec![0]);
+        let (mut boxes, mut levels) = (Vec::with_capacity(boxes(sorted.len() as u64) as usize), vec![0]);
         boxes.extend(
             sorted
                 .chunks(FAN)
@@ -153,6 +153,17 @@ impl Index {
         })
     }
 
+    /// The most bytes that an index of so many triangles takes at once while it is built, without those of its points and of the triangles
+    /// that it is made of.
+    #[must_use]
+    pub const fn bytes_to_build(triangles: u64) -> u64 {
+        let own = triangles.saturating_mul(size_of::<[u32; 3]>() as u64);
+        let order = triangles.saturating_mul(size_of::<u64>() as u64);
+        let boxes = boxes(triangles).saturating_mul(size_of::<Bounds>() as u64);
+        // The order is gone before there are boxes.
+        own.saturating_add(if order > boxes { order } else { boxes })
+    }
+
     /// The bytes that it holds, without those of its points.
     #[must_use]
     pub fn bytes(&self) -> u64 {
@@ -164,6 +175,17 @@ impl Index {
     fn corners(&self, triangle: usize) -> [Point; 3] {
         self.triangles[triangle].map(|point| self.points[point as usize])
     }
+}
+
+/// The boxes of all levels above so many triangles.
+const fn boxes(triangles: u64) -> u64 {
+    let mut level = triangles.div_ceil(FAN as u64);
+    let mut boxes = level;
+    while level > 1 {
+        level = level.div_ceil(FAN as u64);
+        boxes += level;
+    }
+    boxes
 }
 
 /// The doubled area of a triangle, above 0 where its corners go round clockwise as a raster is seen.

@@ -201,3 +201,23 @@ fn many_triangles_are_found_in_a_tree_of_several_levels() {
         );
     }
 }
+
+#[test]
+fn what_building_takes_is_known_before() {
+    // Triangles side by side, none without an area.
+    for count in [0_u32, 1, 7, 8, 9, 64, 65, 513, 5_000] {
+        let mut points: Vec<Point> = Vec::new();
+        let mut triangles = Vec::new();
+        for number in 0..count {
+            let left = i64::from(number) * 512;
+            points.extend([[left, 0, 0], [left + 256, 0, 0], [left, 256, 0]]);
+            triangles.push([0, 1, 2].map(|corner| 3 * number + corner));
+        }
+        let index = Index::new(points.into(), &triangles).unwrap();
+        let (held, most) = (index.bytes(), Index::bytes_to_build(count.into()));
+        // What it holds is a part of that, and all but the order of the triangles.
+        assert!(held <= most, "{count}: {held} of {most}");
+        assert!(most <= held + 8 * u64::from(count), "{count}: {held} of {most}");
+    }
+    assert_eq!(Index::bytes_to_build(u64::MAX), u64::MAX);
+}

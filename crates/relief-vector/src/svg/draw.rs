@@ -11,27 +11,29 @@ use super::clip::{Clip, Outline};
 use super::shape::{Context, path};
 use super::style::{Ink, Node, Style};
 use super::value::{Of, Viewport, fit, length, size, view_box};
-use super::{Document, Error, Gray, MAX_WARNINGS, Options, Picture, SVG, Warning};
+use super::{Document, Error, Gray, MAX_WARNINGS, Options, Picture, SVG, Warning, Why};
 use crate::limits::Refused;
+use crate::text::Font;
 use crate::{Sketch, Stroke, shapes};
 
 /// What an element inherits.
 #[derive(Clone)]
-struct State {
-    style: Style,
-    transform: Affine,
+pub(super) struct State {
+    pub(super) style: Style,
+    pub(super) transform: Affine,
     opacity: f64,
     clip: Clip,
-    viewport: Viewport,
-    depth: u32,
+    pub(super) viewport: Viewport,
+    pub(super) depth: u32,
 }
 
-struct Drawer<'a, 'i> {
-    document: &'a Document<'i>,
-    options: &'a Options,
+pub(super) struct Drawer<'a, 'i> {
+    pub(super) document: &'a Document<'i>,
+    pub(super) options: &'a Options,
+    pub(super) fonts: &'a [&'a Font],
     sheet: StyleSheet<'a>,
     names: HashMap<&'a str, Node<'a, 'i>>,
-    sketch: Sketch,
+    pub(super) sketch: Sketch,
     visited: u64,
     /// Uses and clip paths that are being drawn.
     open: Vec<roxmltree::NodeId>,
@@ -45,7 +47,7 @@ struct Drawer<'a, 'i> {
 /// Rules of style sheets times elements.
 const MAX_MATCHES: u64 = 1 << 28;
 
-pub(super) fn draw(document: &Document<'_>, options: &Options) -> Result<Picture, Error> {
+pub(super) fn draw(document: &Document<'_>, options: &Options, fonts: &[&Font]) -> Result<Picture, Error> {
     let root = document.tree.root_element();
     let mut sheet = StyleSheet::new();
     let mut names = HashMap::new();
@@ -63,6 +65,7 @@ pub(super) fn draw(document: &Document<'_>, options: &Options) -> Result<Picture
     let mut drawer = Drawer {
         document,
         options,
+        fonts,
         sheet,
         names,
         sketch: Sketch::new(options.limits),
@@ -92,7 +95,7 @@ pub(super) fn draw(document: &Document<'_>, options: &Options) -> Result<Picture
     drawer.container(root, &state)?;
     if drawer.painted == (true, false) && options.gray == Gray::Luma {
         let what = "everything is painted black, whose gray is 0; its ink or its opacity would show it";
-        drawer.tell(root, what.to_owned(), true);
+        drawer.tell(root, what.to_owned(), Why::Black);
     }
     Ok(Picture {
         drawing: drawer.sketch.finish(),
@@ -117,7 +120,7 @@ fn transform(node: Node<'_, '_>) -> Option<Affine> {
 }
 
 /// Whether the conditions of an element hold: English, and no extensions.
-fn shown(node: Node<'_, '_>) -> bool {
+pub(super) fn shown(node: Node<'_, '_>) -> bool {
     let english = |word: &str| word.trim() == "en" || word.trim().starts_with("en-");
     let fits = |list: &str| list.split(',').any(english);
     node.attribute("systemLanguage").is_none_or(fits) && node.attribute("requiredExtensions").is_none()
@@ -144,6 +147,9 @@ fn is_known(node: Node<'_, '_>) -> bool {
     )
 }
 
+/// Attributes of a text that are read in units of its font.
+const LETTERS: [&str; 6] = ["x", "y", "dx", "dy", "letter-spacing", "word-spacing"];
+
 /// Whether a value is a length in `em` or `ex`.
 fn in_font_units(value: &str) -> bool {
     use svgtypes::{Length, LengthUnit};
@@ -160,33 +166,29 @@ fn href<'a>(node: Node<'a, '_>) -> Option<&'a str> {
 }
 
 impl<'a, 'i> Drawer<'a, 'i> {
-    fn warn(&mut self, node: Node<'_, '_>, what: impl Into<String>) {
-        self.tell(node, what.into(), false);
+    pub(super) fn warn(&mut self, node: Node<'_, '_>, what: impl Into<String>) {
+        self.tell(node, what.into(), Why::Undrawn);
     }
 
-    fn tell(&mut self, node: Node<'_, '_>, what: String, is_black: bool) {
+    pub(super) fn tell(&mut self, node: Node<'_, '_>, what: String, why: Why) {
         if self.warnings.len() >= MAX_WARNINGS {
             self.more += 1;
             return;
         }
         let place = self.document.place(node);
-        let warning = Warning {
-            place,
-            what,
-            is_black,
-        };
+        let warning = Warning { place, what, why };
         if !self.warnings.contains(&warning) {
             self.warnings.push(warning);
         }
     }
 
-    fn refused(&self, node: Node<'_, '_>) -> impl Fn(Refused) -> Error {
+    pub(super) fn refused(&self, node: Node<'_, '_>) -> impl Fn(Refused) -> Error {
         let place = self.document.place(node);
         move |cause| Error::Refused { place, cause }
     }
 
     /// Counts a visit and looks at the depth.
-    fn visit(&mut self, node: Node<'_, '_>, depth: u32) -> Result<(), Error> {
+    pub(super) fn visit(&mut self, node: Node<'_, '_>, depth: u32) -> Result<(), Error> {
         let limits = &self.options.limits;
         self.visited += 1;
         let matches = self.visited.saturating_mul(self.sheet.rules.len() as u64);
@@ -213,14 +215,32 @@ impl<'a, 'i> Drawer<'a, 'i> {
         Ok(())
     }
 
+    /// The style of an element within one of the style `outer`.
+    pub(super) fn style(
+        &self,
+        node: Node<'a, 'i>,
+        outer: &Style,
+        viewport: &Viewport,
+    ) -> Result<Style, Error> {
+        let mut style = outer.of(node, &self.sheet);
+        // A unit that the document does not explain matters only where there is text to lay out.
+        if let Some(size) = style.letters.own_size.take()
+            && !self.fonts.is_empty()
+            && let Some(size) = self.font_size(node, &size, outer.letters.size, viewport)?
+        {
+            style.letters.size = size;
+        }
+        Ok(style)
+    }
+
     /// The state within an element, without its transform; nothing where it is not drawn.
-    fn enter(
+    pub(super) fn enter(
         &mut self,
         node: Node<'a, 'i>,
         outer: &State,
         path: Option<&BezPath>,
     ) -> Result<Option<State>, Error> {
-        let style = outer.style.of(node, &self.sheet);
+        let style = self.style(node, &outer.style, &outer.viewport)?;
         if !style.displayed || style.opacity == 0.0 {
             return Ok(None);
         }
@@ -255,8 +275,17 @@ impl<'a, 'i> Drawer<'a, 'i> {
         if !shown(node) {
             return Ok(());
         }
-        for attribute in node.attributes().filter(|a| in_font_units(a.value())) {
-            let (name, value) = (attribute.name(), attribute.value());
+        let is_read = |attribute: &str| {
+            !self.fonts.is_empty()
+                && (attribute.starts_with("font")
+                    || node.tag_name().name() == "text" && LETTERS.contains(&attribute))
+        };
+        let in_font_units: Vec<(&str, &str)> = node
+            .attributes()
+            .filter(|a| in_font_units(a.value()) && !is_read(a.name()))
+            .map(|a| (a.name(), a.value()))
+            .collect();
+        for (name, value) in in_font_units {
             self.warn(
                 node,
                 format!("{name}={value:?} is in units of a font and not read"),
@@ -276,7 +305,16 @@ impl<'a, 'i> Drawer<'a, 'i> {
             "path" | "rect" | "circle" | "ellipse" | "line" | "polyline" | "polygon" => {
                 self.shape(node, &state)
             }
-            "text" | "image" | "foreignObject" | "video" | "iframe" | "canvas" | "audio" => {
+            "text" if !self.fonts.is_empty() => self.text(node, &state),
+            "text" => {
+                self.tell(
+                    node,
+                    "<text> is not drawn, as no font is given".to_owned(),
+                    Why::NoFont,
+                );
+                Ok(())
+            }
+            "image" | "foreignObject" | "video" | "iframe" | "canvas" | "audio" => {
                 self.warn(node, format!("<{name}> is not drawn"));
                 Ok(())
             }
@@ -299,7 +337,7 @@ impl<'a, 'i> Drawer<'a, 'i> {
         }
     }
 
-    fn length(
+    pub(super) fn length(
         &self,
         node: Node<'_, '_>,
         name: &str,
@@ -456,7 +494,12 @@ impl<'a, 'i> Drawer<'a, 'i> {
         Ok(())
     }
 
-    fn paint_stroke(&mut self, node: Node<'a, 'i>, state: &State, path: &BezPath) -> Result<(), Error> {
+    pub(super) fn paint_stroke(
+        &mut self,
+        node: Node<'a, 'i>,
+        state: &State,
+        path: &BezPath,
+    ) -> Result<(), Error> {
         let (style, document, pixel) = (&state.style, self.document, self.options.pixel);
         let Some(value) = self.value(node, state, &style.stroke, style.stroke_opacity) else {
             return Ok(());
@@ -496,7 +539,13 @@ impl<'a, 'i> Drawer<'a, 'i> {
     }
 
     /// The value of an area; nothing where it is not painted.
-    fn value(&mut self, node: Node<'_, '_>, state: &State, ink: &Ink, opacity: f64) -> Option<u16> {
+    pub(super) fn value(
+        &mut self,
+        node: Node<'_, '_>,
+        state: &State,
+        ink: &Ink,
+        opacity: f64,
+    ) -> Option<u16> {
         let color: Color = match ink {
             Ink::None => return None,
             Ink::Server(name, fallback) => match fallback {
@@ -535,7 +584,7 @@ impl<'a, 'i> Drawer<'a, 'i> {
     }
 
     /// Adds an element once for each set of the clip.
-    fn emit(
+    pub(super) fn emit(
         &mut self,
         node: Node<'_, '_>,
         state: &State,
@@ -591,7 +640,7 @@ impl<'a, 'i> Drawer<'a, 'i> {
         let ancestors: Vec<_> = target.ancestors().filter(Node::is_element).collect();
         for ancestor in ancestors.into_iter().rev() {
             self.visit(target, state.depth)?;
-            inner.style = inner.style.of(ancestor, &self.sheet);
+            inner.style = self.style(ancestor, &inner.style, &inner.viewport)?;
         }
         for what in std::mem::take(&mut inner.style.ignored) {
             self.warn(target, format!("{what} is not followed"));
@@ -629,7 +678,7 @@ impl<'a, 'i> Drawer<'a, 'i> {
             let Some(target) = self.find(child) else {
                 return Ok(());
             };
-            state.style = state.style.of(child, &self.sheet);
+            state.style = self.style(child, &state.style, &state.viewport)?;
             if !state.style.displayed || target.tag_name().name() == "use" {
                 return Ok(());
             }
@@ -644,10 +693,23 @@ impl<'a, 'i> Drawer<'a, 'i> {
             self.clip_child(target, &state, sets)?;
             return self.restrict(clip, child, &state, None, sets, first);
         }
-        let Some((path, _)) = path(&self.context(&state), child)? else {
-            return Ok(());
+        let is_text = child.tag_name().name() == "text";
+        let path = match path(&self.context(&state), child)? {
+            Some((path, _)) => path,
+            None if is_text && self.fonts.is_empty() => {
+                let what = "<text> does not clip, as no font is given";
+                self.tell(child, what.to_owned(), Why::NoFont);
+                return Ok(());
+            }
+            None if is_text => BezPath::new(),
+            None => return Ok(()),
         };
-        state.style = state.style.of(child, &self.sheet);
+        state.style = self.style(child, &state.style, &state.viewport)?;
+        let path = if is_text && state.style.displayed {
+            self.text_path(child, &state)?
+        } else {
+            path
+        };
         if !state.style.displayed || !state.style.visible || path.elements().is_empty() {
             return Ok(());
         }
@@ -656,10 +718,15 @@ impl<'a, 'i> Drawer<'a, 'i> {
         sets.push(vec![Outline {
             path: Rc::clone(&path),
             transform: state.transform,
-            rule: state.style.clip_rule,
+            rule: if is_text {
+                crate::Rule::NonZero
+            } else {
+                state.style.clip_rule
+            },
         }]);
         let clip = state.style.clip_path.take();
-        self.restrict(clip, child, &state, Some(&path), sets, first)
+        let boxed = (!is_text).then_some(&*path);
+        self.restrict(clip, child, &state, boxed, sets, first)
     }
 
     /// Restricts the sets from `first` on to a clip path.

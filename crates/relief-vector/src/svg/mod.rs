@@ -1,8 +1,8 @@
 //! SVG: a subset that makes outlines.
 //!
 //! Shapes, paths, strokes, groups, transforms, `use`, `symbol`, nested `svg`, `switch`, clip paths, fill rules, style sheets and
-//! opacity are read. Everything else, such as text, pictures, gradients, patterns, masks, markers and filters, is not drawn: each
-//! is a [`Warning`] with its place.
+//! opacity are read, and texts where their fonts are given. Everything else, such as pictures, gradients, patterns, masks, markers and
+//! filters, is not drawn: each is a [`Warning`] with its place.
 //!
 //! A unit of the file without a name, or `px`, is a pixel before the transform; `mm`, `in` and the like are measured by the side
 //! of a pixel that the caller gives. Arcs become cubics only here, where the scale is known, within 2^-10 px. Nothing is ever
@@ -12,10 +12,12 @@ mod clip;
 mod draw;
 mod shape;
 mod style;
+mod text;
 mod value;
 
 use kurbo::Affine;
 
+use crate::text::Font;
 use crate::{Drawing, Limits, Pixel, Refused};
 
 /// What a colour becomes.
@@ -85,8 +87,22 @@ pub struct Warning {
     pub place: Place,
     /// What it is.
     pub what: String,
+    /// Why, which says what would help.
+    pub why: Why,
+}
+
+/// Why something is not drawn as the document has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Why {
+    /// Outlines cannot say it, or it is not followed.
+    Undrawn,
     /// Everything shows nothing because it is black.
-    pub is_black: bool,
+    Black,
+    /// It is a text, and no font was given.
+    NoFont,
+    /// No font that was given is the one that the document names, or has the letter.
+    OtherFont,
 }
 
 impl std::fmt::Display for Warning {
@@ -136,6 +152,15 @@ pub enum Error {
         place: Place,
         /// The reference.
         what: String,
+    },
+    /// A font by which a text is laid out is damaged.
+    #[error("{place}: {cause}")]
+    Font {
+        /// The text.
+        place: Place,
+        /// Why.
+        #[source]
+        cause: crate::text::Error,
     },
     /// An absolute unit, but no side of a pixel.
     #[error("{place}: {length} has an absolute unit; give the side of a pixel")]
@@ -223,12 +248,21 @@ impl<'a> Document<'a> {
         value::size(self, self.tree.root_element(), pixel)
     }
 
-    /// Draws the document.
+    /// Draws the document without its texts.
     ///
     /// # Errors
     /// Where it exceeds the limits, refers to itself, or uses absolute units without a pixel.
     pub fn draw(&self, options: &Options) -> Result<Picture, Error> {
-        draw::draw(self, options)
+        draw::draw(self, options, &[])
+    }
+
+    /// Draws the document, and its texts by these fonts: each by the one whose family, style and weight it names, or comes nearest to,
+    /// and by the first where none is of a family that it names.
+    ///
+    /// # Errors
+    /// As those of [`Document::draw`], and where a font is damaged.
+    pub fn draw_with(&self, options: &Options, fonts: &[&Font]) -> Result<Picture, Error> {
+        draw::draw(self, options, fonts)
     }
 
     fn place(&self, node: roxmltree::Node<'_, '_>) -> Place {

@@ -1,7 +1,9 @@
 //! Properties: attributes, style sheets and the attribute `style`, in rising order.
 
+use std::rc::Rc;
+
 use simplecss::{AttributeOperator, DeclarationTokenizer, PseudoClass, StyleSheet};
-use svgtypes::{Color, Paint, PaintFallback};
+use svgtypes::{Color, FontShorthand, Paint, PaintFallback};
 
 use crate::Rule;
 use crate::stroke::{Cap, Join};
@@ -16,6 +18,181 @@ pub(super) enum Ink {
     /// A gradient or a pattern, which is not drawn, by its name, and the colour where there is none of this name.
     Server(String, Option<Color>),
 }
+
+/// Which point of a text lies at its place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Anchor {
+    Start,
+    Middle,
+    End,
+}
+
+/// Which height of the letters lies at the place of a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Baseline {
+    Alphabetic,
+    /// Half of the height of an x.
+    Middle,
+    /// The middle between ascent and descent.
+    Central,
+    Ascent,
+    Descent,
+}
+
+/// The letters of a text; all of it is inherited.
+#[derive(Clone, Debug)]
+pub(super) struct Letters {
+    /// As the document says it; nothing where it does not.
+    pub(super) families: Option<Rc<str>>,
+    /// In user units.
+    pub(super) size: f64,
+    /// What the element itself says, until `size` follows from it.
+    pub(super) own_size: Option<Rc<str>>,
+    pub(super) weight: f32,
+    pub(super) is_slanted: bool,
+    pub(super) anchor: Anchor,
+    pub(super) baseline: Baseline,
+    /// Lengths, which are read where the viewport is known.
+    pub(super) letter_spacing: Rc<str>,
+    pub(super) word_spacing: Rc<str>,
+    pub(super) keeps_spaces: bool,
+    /// Properties of texts that change what is drawn, but are not followed.
+    pub(super) ignored: Vec<&'static str>,
+}
+
+/// CSS Fonts, `medium`: what browsers take, too.
+const MEDIUM: f64 = 16.0;
+
+impl Letters {
+    fn root() -> Self {
+        Self {
+            families: None,
+            size: MEDIUM,
+            own_size: None,
+            weight: 400.0,
+            is_slanted: false,
+            anchor: Anchor::Start,
+            baseline: Baseline::Alphabetic,
+            letter_spacing: "normal".into(),
+            word_spacing: "normal".into(),
+            keeps_spaces: false,
+            ignored: Vec::new(),
+        }
+    }
+
+    /// Follows a property; those that are none of letters are passed over.
+    fn set(&mut self, parent: &Self, name: &str, value: &str) {
+        match name {
+            "font" => {
+                if let Ok(font) = FontShorthand::from_str(value) {
+                    self.families = Some(font.font_family.into());
+                    self.own_size = Some(font.font_size.into());
+                    self.set(parent, "font-weight", font.font_weight.unwrap_or("normal"));
+                    self.set(parent, "font-style", font.font_style.unwrap_or("normal"));
+                    self.set(parent, "font-variant", font.font_variant.unwrap_or("normal"));
+                    self.set(parent, "font-stretch", font.font_stretch.unwrap_or("normal"));
+                }
+            }
+            "font-family" => self.families = Some(value.into()),
+            "font-size" => self.own_size = Some(value.into()),
+            "font-weight" => {
+                self.weight = match value {
+                    "normal" => 400.0,
+                    "bold" => 700.0,
+                    // CSS Fonts 4, 2.2.1.
+                    "bolder" => match parent.weight {
+                        ..350.0 => 400.0,
+                        350.0..550.0 => 700.0,
+                        _ => 900.0,
+                    },
+                    "lighter" => match parent.weight {
+                        ..550.0 => 100.0,
+                        550.0..750.0 => 400.0,
+                        _ => 700.0,
+                    },
+                    number => match number.parse() {
+                        Ok(weight) if (1.0..=1_000.0).contains(&weight) => weight,
+                        _ => self.weight,
+                    },
+                }
+            }
+            "font-style" => self.is_slanted = matches!(value, "italic") || value.starts_with("oblique"),
+            "text-anchor" => {
+                self.anchor = match value {
+                    "start" => Anchor::Start,
+                    "middle" => Anchor::Middle,
+                    "end" => Anchor::End,
+                    _ => self.anchor,
+                }
+            }
+            "dominant-baseline" => {
+                self.ignored.retain(|what| *what != NO_BASELINE);
+                self.baseline = match value {
+                    "auto" | "alphabetic" => Baseline::Alphabetic,
+                    "middle" => Baseline::Middle,
+                    "central" => Baseline::Central,
+                    "text-before-edge" | "text-top" => Baseline::Ascent,
+                    "text-after-edge" | "text-bottom" => Baseline::Descent,
+                    _ => {
+                        self.ignored.push(NO_BASELINE);
+                        Baseline::Alphabetic
+                    }
+                }
+            }
+            "letter-spacing" => self.letter_spacing = value.into(),
+            "word-spacing" => self.word_spacing = value.into(),
+            "white-space" => self.keeps_spaces = matches!(value, "pre" | "pre-wrap" | "break-spaces"),
+            _ => {
+                if let Some((what, initial)) = UNFOLLOWED
+                    .iter()
+                    .find(|(known, ..)| *known == name)
+                    .map(|(_, what, initial)| (*what, *initial))
+                {
+                    self.ignored.retain(|other| *other != what);
+                    if !initial.contains(&value) {
+                        self.ignored.push(what);
+                    }
+                }
+            }
+        }
+    }
+}
+
+const NO_BASELINE: &str = "this `dominant-baseline`";
+
+/// Properties of texts that are not followed, how they are called, and the values that change nothing.
+const UNFOLLOWED: [(&str, &str, &[&str]); 14] = [
+    (
+        "baseline-shift",
+        "`baseline-shift`",
+        &["baseline", "0", "0%", "0px"],
+    ),
+    (
+        "alignment-baseline",
+        "`alignment-baseline`",
+        &["auto", "baseline", "alphabetic"],
+    ),
+    ("direction", "`direction`", &["ltr"]),
+    (
+        "writing-mode",
+        "`writing-mode`",
+        &["lr-tb", "lr", "horizontal-tb"],
+    ),
+    ("text-decoration", "`text-decoration`", &["none"]),
+    ("text-decoration-line", "`text-decoration`", &["none"]),
+    ("text-transform", "`text-transform`", &["none"]),
+    ("font-variant", "`font-variant`", &["normal"]),
+    ("font-stretch", "`font-stretch`", &["normal", "100%"]),
+    ("font-kerning", "`font-kerning`", &["auto", "normal"]),
+    ("font-size-adjust", "`font-size-adjust`", &["none"]),
+    ("font-feature-settings", "`font-feature-settings`", &["normal"]),
+    (
+        "font-variation-settings",
+        "`font-variation-settings`",
+        &["normal"],
+    ),
+    ("inline-size", "`inline-size`", &["auto", "0"]),
+];
 
 /// The properties of an element; all but the last four are inherited.
 #[derive(Clone, Debug)]
@@ -37,6 +214,7 @@ pub(super) struct Style {
     pub(super) stroke_first: bool,
     pub(super) visible: bool,
     pub(super) marker: bool,
+    pub(super) letters: Letters,
     pub(super) displayed: bool,
     pub(super) opacity: f64,
     pub(super) clip_path: Option<String>,
@@ -63,6 +241,7 @@ impl Style {
             stroke_first: false,
             visible: true,
             marker: false,
+            letters: Letters::root(),
             displayed: true,
             opacity: 1.0,
             clip_path: None,
@@ -210,6 +389,8 @@ impl Style {
             "vector-effect" if value != "none" => self.ignored.push("a vector effect"),
             "transform-origin" if !inherits => self.ignored.push("a transform origin"),
             "transform" if declared => self.ignored.push("a transform in a style"),
+            // All are inherited.
+            _ if !inherits => self.letters.set(&parent.letters, name, value),
             _ => {}
         }
     }

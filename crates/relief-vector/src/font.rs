@@ -1,0 +1,229 @@
+//! A font that is a file: what it is called, how its characters are shaped, and the outlines of its glyphs.
+//!
+//! Glyphs are chosen and placed by HarfBuzz's rules (`harfrust`), with the kerning and the ligatures of the font, and outlined without hints
+//! (`skrifa`). Both count in whole font units, so that a text has the same shape at every size. No font of the system is looked at.
+
+use std::sync::Arc;
+
+use harfrust::{Buffer, Feature, ShapeOptions, ShaperFont, Tag};
+use kurbo::BezPath;
+use skrifa::attribute::Style;
+use skrifa::instance::{LocationRef, Size};
+use skrifa::outline::{DrawSettings, OutlinePen};
+use skrifa::string::StringId;
+use skrifa::{FontRef, GlyphId, MetadataProvider};
+
+use crate::text::Error;
+
+/// A font, read.
+pub struct Font {
+    bytes: Arc<[u8]>,
+    shapes: harfrust::Font,
+    pub(crate) metrics: Metrics,
+    families: Vec<String>,
+    /// From 1 to 1 000; 400 is regular, 700 is bold.
+    pub(crate) weight: f32,
+    pub(crate) is_slanted: bool,
+}
+
+/// Family names that a font may have, and characters of each.
+const MAX_FAMILIES: usize = 64;
+const MAX_NAME: usize = 256;
+
+impl std::fmt::Debug for Font {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Font")
+            .field("bytes", &self.bytes.len())
+            .field("families", &self.families)
+            .field("weight", &self.weight)
+            .field("is_slanted", &self.is_slanted)
+            .field("metrics", &self.metrics)
+            .finish_non_exhaustive()
+    }
+}
+
+/// In font units, y up.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Metrics {
+    pub(crate) em: f64,
+    pub(crate) ascent: f64,
+    /// Below the baseline, so 0 or less.
+    pub(crate) descent: f64,
+    /// From line to line.
+    pub(crate) line: f64,
+    pub(crate) cap: Option<f64>,
+    pub(crate) x_height: Option<f64>,
+}
+
+/// A glyph of a shaped line. Lengths are in font units.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Glyph {
+    /// 0 where the font has none for the character.
+    pub(crate) id: u32,
+    /// The byte at which the characters begin that it stands for.
+    pub(crate) cluster: usize,
+    pub(crate) x_offset: i64,
+    pub(crate) y_offset: i64,
+    pub(crate) advance: i64,
+}
+
+impl Font {
+    /// Reads a font; of a collection the first.
+    ///
+    /// # Errors
+    /// Where the bytes are no OpenType or TrueType font with outlines.
+    pub fn parse(bytes: Vec<u8>) -> Result<Self, Error> {
+        let bytes: Arc<[u8]> = bytes.into();
+        let shared: Arc<dyn AsRef<[u8]> + Send + Sync> = Arc::new(Arc::clone(&bytes));
+        let shapes = harfrust::Font::new(harfrust::font::Blob::from(shared), 0).ok_or(Error::NotAFont)?;
+        let font = FontRef::from_index(&bytes, 0).map_err(|_| Error::NotAFont)?;
+        if font.outline_glyphs().format().is_none() {
+            return Err(Error::NotAFont);
+        }
+        let metrics = font.metrics(Size::unscaled(), LocationRef::default());
+        if metrics.units_per_em == 0 {
+            return Err(Error::NotAFont);
+        }
+        let positive = |value: f32| (value.is_finite() && value > 0.0).then_some(f64::from(value));
+        let em = f64::from(metrics.units_per_em);
+        let line = positive(metrics.ascent - metrics.descent + metrics.leading);
+        let attributes = font.attributes();
+        let metrics = Metrics {
+            em,
+            ascent: f64::from(metrics.ascent),
+            descent: f64::from(metrics.descent),
+            line: line.unwrap_or(em),
+            cap: metrics.cap_height.and_then(positive),
+            x_height: metrics.x_height.and_then(positive),
+        };
+        let (families, is_slanted) = (families(&font), attributes.style != Style::Normal);
+        Ok(Self {
+            bytes,
+            shapes,
+            metrics,
+            families,
+            weight: attributes.weight.value(),
+            is_slanted,
+        })
+    }
+
+    /// The name of its family, where it has one.
+    #[must_use]
+    pub fn family(&self) -> Option<&str> {
+        self.families.first().map(String::as_str)
+    }
+
+    /// Whether it is of a family, in any of the languages in which the font says its name; capital letters do not matter.
+    pub(crate) fn is_of(&self, family: &str) -> bool {
+        let family = family.to_lowercase();
+        self.families.iter().any(|own| own.to_lowercase() == family)
+    }
+
+    /// The glyphs of a line from left to right, which lie in one direction.
+    ///
+    /// # Errors
+    /// Where the font is damaged.
+    pub(crate) fn shape(&self, text: &str, ligatures: bool) -> Result<Vec<Glyph>, Error> {
+        let mut buffer = Buffer::new();
+        buffer.push_str(text);
+        if buffer.is_empty() {
+            return Ok(Vec::new());
+        }
+        buffer.guess_segment_properties();
+        let off = [b"liga", b"clig"].map(|name| Feature::new(Tag::new(name), 0, ..));
+        let options = if ligatures {
+            ShapeOptions::new()
+        } else {
+            ShapeOptions::new().features(&off)
+        };
+        harfrust::shape(&ShaperFont::new(&self.shapes), &mut buffer, options)
+            .map_err(|error| Error::Damaged(error.to_string()))?;
+        let places = buffer.glyph_infos().iter().zip(buffer.glyph_positions());
+        Ok(places
+            .map(|(glyph, place)| Glyph {
+                id: glyph.glyph_id,
+                cluster: glyph.cluster as usize,
+                x_offset: place.x_offset.into(),
+                y_offset: place.y_offset.into(),
+                advance: place.x_advance.into(),
+            })
+            .collect())
+    }
+
+    /// The outlines of glyphs.
+    ///
+    /// # Errors
+    /// Where the font is damaged.
+    pub(crate) fn outlines(&self) -> Result<Outlines<'_>, Error> {
+        let font = FontRef::from_index(&self.bytes, 0).map_err(|_| Error::NotAFont)?;
+        Ok(Outlines(font.outline_glyphs()))
+    }
+}
+
+/// The names of the family, that of all its weights and widths first, that of the system's four styles after it; English ones first.
+fn families(font: &FontRef<'_>) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for id in [StringId::TYPOGRAPHIC_FAMILY_NAME, StringId::FAMILY_NAME] {
+        let english = font.localized_strings(id).english_or_first();
+        for name in english.into_iter().chain(font.localized_strings(id)) {
+            if names.len() == MAX_FAMILIES {
+                return names;
+            }
+            let name: String = name.chars().take(MAX_NAME).collect();
+            if !name.is_empty() && !names.contains(&name) {
+                names.push(name);
+            }
+        }
+    }
+    names
+}
+
+/// The outlines of a font.
+pub(crate) struct Outlines<'f>(skrifa::outline::OutlineGlyphCollection<'f>);
+
+impl Outlines<'_> {
+    /// The outline of a glyph in font units, y up; empty where it has none.
+    ///
+    /// # Errors
+    /// Where the font is damaged.
+    pub(crate) fn of(&self, glyph: u32) -> Result<BezPath, Error> {
+        let mut path = Path::default();
+        if let Some(outline) = self.0.get(GlyphId::new(glyph)) {
+            let settings = DrawSettings::unhinted(Size::unscaled(), LocationRef::default());
+            outline
+                .draw(settings, &mut path)
+                .map_err(|error| Error::Damaged(error.to_string()))?;
+        }
+        Ok(path.0)
+    }
+}
+
+/// An outline in font units.
+#[derive(Default)]
+struct Path(BezPath);
+
+fn point(x: f32, y: f32) -> (f64, f64) {
+    (f64::from(x), f64::from(y))
+}
+
+impl OutlinePen for Path {
+    fn move_to(&mut self, x: f32, y: f32) {
+        self.0.move_to(point(x, y));
+    }
+
+    fn line_to(&mut self, x: f32, y: f32) {
+        self.0.line_to(point(x, y));
+    }
+
+    fn quad_to(&mut self, cx: f32, cy: f32, x: f32, y: f32) {
+        self.0.quad_to(point(cx, cy), point(x, y));
+    }
+
+    fn curve_to(&mut self, cx0: f32, cy0: f32, cx1: f32, cy1: f32, x: f32, y: f32) {
+        self.0.curve_to(point(cx0, cy0), point(cx1, cy1), point(x, y));
+    }
+
+    fn close(&mut self) {
+        self.0.close_path();
+    }
+}
