@@ -105,7 +105,7 @@ pub(crate) fn open_own(path: &Path, destination: &Path, head: &[u8]) -> io::Resu
         // Looked at before it is opened: opening a FIFO would wait, and a link would lead elsewhere.
         match fs::symlink_metadata(path) {
             Ok(metadata) if !metadata.is_file() => {
-                return Err(io::Error::other("what is there is no regular file"));
+                return Err(io::Error::other("what is there is not a regular file"));
             }
             Ok(_) => match fs::OpenOptions::new().read(true).write(true).open(path) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
@@ -142,7 +142,7 @@ pub(crate) fn open_own_folder(
 ) -> io::Result<bool> {
     match fs::symlink_metadata(path) {
         Ok(metadata) if metadata.is_dir() => return Ok(false),
-        Ok(_) => return Err(io::Error::other("what is there is no folder")),
+        Ok(_) => return Err(io::Error::other("what is there is not a folder")),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
         Err(error) => return Err(error),
     }

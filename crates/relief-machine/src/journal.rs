@@ -140,7 +140,7 @@ fn check_file(path: &Path) -> Result<Option<u64>, Error> {
     match std::fs::metadata(path) {
         Ok(metadata) if metadata.is_file() => Ok(Some(metadata.len())),
         Ok(metadata) if metadata.is_dir() => refuse("a folder"),
-        Ok(_) => refuse("no regular file, so that a job in it could not be taken up"),
+        Ok(_) => refuse("not a regular file, so that a job in it could not be taken up"),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(source) => Err(failed("cannot read", path, source)),
     }

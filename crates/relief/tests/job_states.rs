@@ -463,7 +463,7 @@ fn a_fifo_has_no_manifest() {
         .output()
         .unwrap();
     assert_eq!(output.status.code(), Some(1), "{output:?}");
-    assert!(text(&output).contains("no regular file"), "{output:?}");
+    assert!(text(&output).contains("not a regular file"), "{output:?}");
     assert!(!bench.path("job.json").exists());
 }
 

@@ -159,7 +159,7 @@ fn an_output_that_could_not_be_kept_is_refused_before_anyone_is_waited_for() {
     fs::write(bench.path("precious"), "do not lose me").unwrap();
     for (output, says) in [
         ("folder", "is a folder"),
-        ("fifo", "no regular file"),
+        ("fifo", "not a regular file"),
         ("missing/out", "No such file or directory"),
         ("other", "other.journal would be the journal"),
         ("precious", "no journal knows"),
@@ -326,8 +326,8 @@ fn a_secret_is_any_bytes_of_a_small_regular_file() {
     succeeds(&bench.command("mkfifo", &["fifo"]).output().unwrap());
     for (file, says) in [
         ("large", "more than 65536 bytes"),
-        ("fifo", "no regular file"),
-        ("/dev/zero", "no regular file"),
+        ("fifo", "not a regular file"),
+        ("/dev/zero", "not a regular file"),
     ] {
         let refused = bench.refused(&["--secret", file]);
         assert!(text(&refused).contains(says), "{refused:?}");

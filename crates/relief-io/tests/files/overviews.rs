@@ -170,8 +170,8 @@ fn an_overview_that_is_none_or_damaged_is_refused() {
         let error = Overview::open(&path).unwrap_err().to_string();
         assert!(error.contains(says), "{error}");
     };
-    refused(b"", "no overview");
-    refused(b"P5 1 1 255\n0", "no overview");
+    refused(b"", "not an overview");
+    refused(b"P5 1 1 255\n0", "not an overview");
     #[cfg(unix)]
     {
         let fifo = folder.path().join("fifo");

@@ -144,7 +144,7 @@ fn lists_that_are_none_are_refused() {
     };
     let long = format!("\"files\":[{}null]", "null,".repeat(70_000));
     for (list, says) in [
-        (String::new(), "no JSON"),
+        (String::new(), "not JSON"),
         ("[1, 2]".to_owned(), "no version"),
         (change("\"relief-pack\":1", "\"relief-pack\":2"), "version 2"),
         (change("\"relief-pack\":1", "\"relief-pack\":1e99"), "no version"),

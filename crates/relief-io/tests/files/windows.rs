@@ -578,7 +578,7 @@ fn one_layer_of_a_zarr_array_of_four_dimensions_is_read_by_its_index() {
         ..Conversion::default()
     };
     let message = files.open("a.pgm", &conversion).err().unwrap().to_string();
-    assert!(message.contains("no folder"), "{message}");
+    assert!(message.contains("not a folder"), "{message}");
 }
 
 #[test]

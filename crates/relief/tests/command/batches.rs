@@ -122,7 +122,7 @@ fn a_wrong_row_stops_all_jobs_before_the_first() {
         "-o",
         &beside(&folder, "{axis}.raw"),
     ])
-    .failed(2, "no part of a file's name");
+    .failed(2, "not a part of a file's name");
     run(&["render", &design, "--each", &rows, "-o", "{"]).failed(2, "a brace stands alone");
     run(&["render", &design, "--each", &rows, "-o", "-"]).failed(3, "expected \"x\" or \"y\"");
     run(&["render", "-", "--each", &rows, "-f", "null"]).failed(2, "give its file");

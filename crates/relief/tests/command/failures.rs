@@ -22,7 +22,7 @@ fn arguments_that_cannot_be_used_end_with_2() {
             "write to a file",
         ),
         (&["render", "logo/design.kdl", "-f", "jpeg", "-o", "-"], "jpeg"),
-        (&["plan", "logo/design.kdl", "--region", "1,2,3"], "no size"),
+        (&["plan", "logo/design.kdl", "--region", "1,2,3"], "not a size"),
         (
             &["plan", "logo/design.kdl", "--region", "-1,0,2x2"],
             "does not lie in the canvas",

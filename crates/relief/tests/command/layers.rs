@@ -161,7 +161,7 @@ fn what_cannot_be_written_as_passes_is_refused_and_leaves_nothing() {
         (&["-f", "null", "--passes", "even:3"], "a file for each"),
         (&["-o", &dir, "--passes", "even:3"], "not of a folder"),
         (&["-o", &pattern, "--passes", "even:0"], "1 to 65536 are possible"),
-        (&["-o", &pattern, "--passes", "odd:3"], "no way to slice"),
+        (&["-o", &pattern, "--passes", "odd:3"], "not a way to slice"),
         (&["-o", &pattern, "--as-scanned"], "which has none"),
         (
             &["-o", &pattern, "--passes", "even:3", "--part", "0/4"],

@@ -234,7 +234,7 @@ fn the_page_is_opened_by_the_system_where_that_is_asked_for() {
 fn what_cannot_be_shown_is_refused_at_once() {
     run(&["view", "-"]).failed(2, "view shows files");
     run(&["view", "none.kdl"]).failed(1, "cannot read none.kdl");
-    run(&["view", "logo/design.kdl", "--cors", "*"]).failed(2, "no origin");
+    run(&["view", "logo/design.kdl", "--cors", "*"]).failed(2, "not an origin");
     run(&["view", "logo/design.kdl", "--memory", "1MiB"]).failed(2, "16 MiB at least");
     run(&["view", "logo/design.kdl", "--job", "none.json"]).failed(1, "none.json");
 }
