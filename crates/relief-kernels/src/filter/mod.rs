@@ -268,10 +268,8 @@ pub fn render(
         gpu.at_most("pixels of a side at once", MOST_SIDE - 1, side)?;
     }
     if !filter.is_known() {
-        return Err(gpu.unsupported(format!(
-            "a filter of radius {}, or by its offset",
-            filter.radius()
-        )));
+        let found = format!("a radius of {}, or by its offset", filter.radius());
+        return Err(gpu.no_kind("filters", "radii and offsets within their limits", found));
     }
     if let (Filter::Sharpen { .. }, Inner::Sharpen(weights, steps)) = (filter, &kept.0) {
         gauss::gpu::render(
@@ -410,7 +408,7 @@ impl Part<'_> {
             Filter::Convolution(_) | Filter::Sharpen { .. } => match &self.kept.0 {
                 Inner::Taps(taps) => convolution::gpu::filter(gpu, &block, taps, &self.target),
                 Inner::Nothing | Inner::Sharpen(..) => {
-                    Err(gpu.unsupported("a filter with what another keeps on the device"))
+                    Err(gpu.no_kind("a filter", "what it keeps on the device", "what another keeps"))
                 }
             },
         }
@@ -430,8 +428,7 @@ impl Part<'_> {
     }
 
     fn part(&self, start: u64, words: u64) -> Result<Buffer, DeviceError> {
-        let part = self.memory.part(start as usize, words as usize);
-        part.ok_or_else(|| self.gpu.unsupported("a part of a filter larger than its memory"))
+        self.gpu.part("memory of a filter", &self.memory, start, words)
     }
 }
 

@@ -295,7 +295,7 @@ pub fn apply_by(
 ) -> Result<(), DeviceError> {
     gpu.check_layout(&space(filter, size.samples), tuning)?;
     if !filter.is_supported() {
-        return Err(gpu.unsupported(format!("a radius above {MAX_RADIUS}")));
+        gpu.at_most("pixels of a radius", MAX_RADIUS, filter.radius().into())?;
     }
     let Some(call) = Call::new(gpu, way, size, from, to)? else {
         return Ok(());
@@ -446,26 +446,19 @@ impl<'a> Call<'a> {
         if width == 0 || height == 0 {
             return Ok(None);
         }
-        let refuse = |what: &str| gpu.unsupported(format!("{what} of {width} × {height} samples"));
         // Rows and columns around the picture are counted in 32 bits with a sign.
-        if width > 1 << 30 || height > 1 << 30 {
-            return Err(refuse("a picture"));
-        }
+        gpu.at_most("pixels of a side", 1_u64 << 30, width.max(height).into())?;
         let pitch = row_words(samples, width);
-        match pitch.checked_mul(height) {
-            Some(words) if from.words().min(to.words()) < words as usize => {
-                Err(refuse("a buffer too short for a picture"))
-            }
-            Some(words) if words < 0xF000_0000 => Ok(Some(Self {
-                gpu,
-                way,
-                size,
-                pitch,
-                from,
-                to,
-            })),
-            _ => Err(refuse("a picture")),
-        }
+        let words = u64::from(pitch) * u64::from(height);
+        gpu.count_words(words, &[("the picture", from), ("the result", to)])?;
+        Ok(Some(Self {
+            gpu,
+            way,
+            size,
+            pitch,
+            from,
+            to,
+        }))
     }
 
     const fn memory(&self) -> [Operand<'a>; 2] {
