@@ -8,6 +8,29 @@
 //! **Parts.** A band is cut so that the block and what lies between the steps take 32 MiB, however wide, high or deep it is: memory that is
 //! known beforehand, and enough samples for a large device to compute at once. Parts are wide, so that units of a plane read
 //! neighbours, and higher than their margins.
+//!
+//! ```
+//! # fn main() -> Result<(), relief_kernels::device::DeviceError> {
+//! use relief_kernels::device::{Gpu, devices};
+//! use relief_kernels::edge::Edge;
+//! use relief_kernels::filter::{Filter, render};
+//! use relief_kernels::fused::Plane;
+//! use relief_kernels::sobel::Component;
+//! use relief_raster::{Depth, Rect};
+//!
+//! let Some(device) = devices().devices.into_iter().next() else { return Ok(()) };
+//! let gpu = Gpu::open(device.id)?;
+//! // Two rows of 16 equal samples have no slope, whatever counts beyond.
+//! let plane = Plane::new(gpu.upload(&[0x0505_0505; 8])?, 0, 4, 16, 2, Depth::Eight).unwrap();
+//! let filter = Filter::Sobel(Component::Magnitude);
+//! let kept = filter.upload(&gpu)?;
+//! let output = gpu.buffer(8)?;
+//! let (size, band) = ((16, 2), Rect::new(0, 0, 16, 2).unwrap());
+//! render(&gpu, None, &filter, &kept, &plane, (0, 0), size, Edge::Clamp, band, &output, 4)?;
+//! assert_eq!(gpu.read(&output, 8).wait()?[..], [0; 32]);
+//! # Ok(())
+//! # }
+//! ```
 
 mod block;
 
