@@ -451,7 +451,7 @@ impl Part<'_> {
     }
 
     fn part(&self, start: u64, words: u64) -> Result<Buffer, DeviceError> {
-        self.gpu.part("memory of a filter", &self.memory, start, words)
+        self.gpu.part("memory of a filter", self.memory, start, words)
     }
 }
 

@@ -26,8 +26,8 @@ pub const COUNTED: &[Counted] = &[
         family: "stencil",
         kernel: "erosion of bytes, r = 50: rows in shared memory, one barrier a step",
         time: "340 µs",
-        counters: "101.8 M instructions of planes, 1.50 a cycle; 33 % of memory's bandwidth, 43 % of the second cache's",
-        shows: "no row is read twice, and yet planes wait for barriers, results and shared memory",
+        counters: "101.8 M instructions of warps, 1.50 a cycle; 33 % of memory's bandwidth, 43 % of the second cache's",
+        shows: "no row is read twice, and yet warps wait for barriers, results and shared memory",
         record: "2026-11-22-h200-places-and-copies.txt",
         figures: &[
             "340 us",
@@ -39,7 +39,7 @@ pub const COUNTED: &[Counted] = &[
     },
     Counted {
         family: "stencil",
-        kernel: "the same, the total of a step in the place of its first row",
+        kernel: "a plan of fewer instructions, and the total of a step in the place of its first row",
         time: "242.4 µs",
         counters: "99.2 M instructions, 1.67 a cycle",
         shows: "a block of rows is not read a third time",
@@ -48,10 +48,10 @@ pub const COUNTED: &[Counted] = &[
     },
     Counted {
         family: "stencil",
-        kernel: "the same, planes that do not meet at one barrier",
+        kernel: "the same, warps that do not meet at one barrier",
         time: "215.3 µs",
         counters: "101.7 M instructions, 1.92 a cycle",
-        shows: "more instructions in less time: one plane reads shared memory while others compute",
+        shows: "more instructions in less time: one warp reads shared memory while others compute",
         record: "2026-11-23-h200-erosions-planes-apart.txt",
         figures: &["215.3", "101.7 M", "(1.92)"],
     },
@@ -69,7 +69,7 @@ pub const COUNTED: &[Counted] = &[
         kernel: "Gauss of f32, sigma 2",
         time: "694 µs",
         counters: "70.3 instructions a pixel, 34.9 of them additions and multiply-adds; 83 % of issue slots",
-        shows: "arithmetic of places binds, not memory; they are counted in 64 bits since",
+        shows: "instructions bind, not memory; those that compute places became fewer since",
         record: "2026-11-22-h200-places-and-copies.txt",
         figures: &[
             "694 us",
@@ -83,7 +83,7 @@ pub const COUNTED: &[Counted] = &[
         kernel: "bf16, 8 192³, slices copied by the device",
         time: "2 338 µs",
         counters: "62.1 % of the matrix pipe; 596.6 M instructions, 221 registers, 12.5 GB from the second cache",
-        shows: "the pipe waits for slices: without loading either operand it takes 2 172 µs",
+        shows: "the pipe waits for slices: a trial that loaded neither operand took 2 172 µs of 2 431",
         record: "2026-11-22-h200-places-and-copies.txt",
         figures: &[
             "2 338 us",
@@ -91,6 +91,7 @@ pub const COUNTED: &[Counted] = &[
             "596,570,112 instructions",
             "221 registers",
             "12.5 GB from the L2 cache",
+            "step 0 2431",
             "without both 2172",
         ],
     },

@@ -18,6 +18,9 @@ use relief_kernels::policy::Tuning;
 /// as many as it holds at once.
 const PLANES: u32 = 96;
 
+/// What a plan says of itself: columns of words that a cube computes, 0 where it is too narrow; or bytes of shared memory of a cube.
+type Of<P> = fn(&P) -> u32;
+
 /// A picture that is there, and where its result goes.
 pub(super) struct Call<'a> {
     pub(super) gpu: &'a Gpu,
@@ -92,7 +95,7 @@ impl<'a> Call<'a> {
         &self,
         wide: u32,
         rows: u32,
-        (columns, shared_bytes): (fn(&P) -> u32, fn(&P) -> u32),
+        [columns, shared_bytes]: [Of<P>; 2],
         plan: impl Fn(Strip) -> P,
     ) -> Result<P, DeviceError> {
         let (keeps, exchange) = self.strip();
@@ -178,10 +181,7 @@ impl<'a> Call<'a> {
         // Three quarters of the columns that a cube reads are computed, where that is possible.
         let wide = tuning.units.max((8 * radius).next_power_of_two()).min(512);
         let of = |strip| slide::Plan { fold, radius, strip };
-        let of_strip = (
-            slide::Plan::columns as fn(&_) -> _,
-            slide::Plan::shared_bytes as fn(&_) -> _,
-        );
+        let of_strip: [Of<slide::Plan>; 2] = [slide::Plan::columns, slide::Plan::shared_bytes];
         let plan = self.plan(wide, rows, of_strip, |strip| {
             self.narrower(of(strip), |units| of(Strip { units, ..strip }))
         })?;
@@ -191,10 +191,7 @@ impl<'a> Call<'a> {
     fn extremes(&self, tuning: Tuning, fold: Fold, radius: u32) -> Result<(), DeviceError> {
         let (rows, pairs) = (tuning.vector, pairs(self.gpu));
         let wide = tuning.units.max((2 * radius).next_power_of_two()).min(512);
-        let of_strip = (
-            extremes::Plan::columns as fn(&_) -> _,
-            extremes::Plan::shared_bytes as fn(&_) -> _,
-        );
+        let of_strip: [Of<extremes::Plan>; 2] = [extremes::Plan::columns, extremes::Plan::shared_bytes];
         let plan = self.plan(wide, rows, of_strip, |strip| extremes::Plan {
             fold,
             pairs,
@@ -213,10 +210,7 @@ impl<'a> Call<'a> {
             .max(64)
             .max((2 * radius).next_power_of_two())
             .min(512);
-        let of_strip = (
-            sums::Plan::columns as fn(&_) -> _,
-            sums::Plan::shared_bytes as fn(&_) -> _,
-        );
+        let of_strip: [Of<sums::Plan>; 2] = [sums::Plan::columns, sums::Plan::shared_bytes];
         let plan = self.plan(wide, rows, of_strip, |strip| sums::Plan { radius, strip })?;
         self.go(&plan, self.lay(plan.columns(), tuning.items, radius, rows)?)
     }
@@ -274,10 +268,7 @@ impl<'a> Call<'a> {
         let left = radius.div_ceil(self.size.samples.per_word());
         let wide = tuning.units.max((8 * left).next_power_of_two()).min(512);
         let rows = tuning.vector;
-        let of_strip = (
-            weigh::Plan::columns as fn(&_) -> _,
-            weigh::Plan::shared_bytes as fn(&_) -> _,
-        );
+        let of_strip: [Of<weigh::Plan>; 2] = [weigh::Plan::columns, weigh::Plan::shared_bytes];
         let plan = self.plan(wide, rows, of_strip, |strip| weigh::Plan {
             samples: self.size.samples,
             weights: weights.clone(),
