@@ -98,17 +98,110 @@ pub enum DeviceError {
         /// What was asked for.
         asked: u64,
     },
-    /// What was asked for cannot be computed by device kernels.
+    /// Rows of a matrix or a picture overlap: one has more words than there are from its start to that of the next.
+    #[error("rows of {what} on device {device} are {pitch} words apart, but have {row} words each")]
+    Pitch {
+        /// The device.
+        device: DeviceId,
+        /// What has the rows.
+        what: &'static str,
+        /// Words from the start of a row to that of the next.
+        pitch: u64,
+        /// Words of a row, in whole vectors.
+        row: u64,
+    },
+    /// A count is no multiple of what kernels take at once.
+    #[error("{what} on device {device} must be a multiple of {multiple}, not {found}")]
+    Unaligned {
+        /// The device.
+        device: DeviceId,
+        /// What is counted, with its unit: "words between rows of the picture".
+        what: &'static str,
+        /// What was found.
+        found: u64,
+        /// What it has to be a multiple of.
+        multiple: u64,
+    },
+    /// Two things that belong together differ.
+    #[error("{what} on device {device}: {found} where {expected} is right")]
+    Mismatch {
+        /// The device.
+        device: DeviceId,
+        /// What is compared, with its unit: "velocities, one for each body".
+        what: &'static str,
+        /// What was found.
+        found: u64,
+        /// What belongs to the rest.
+        expected: u64,
+    },
+    /// Samples or numbers of a kind, or a parameter with a value, that a family of kernels has no kernel for.
+    #[error("kernels of device {device} compute {what} of {possible}, not of {found}")]
+    Kind {
+        /// The device.
+        device: DeviceId,
+        /// What is computed: "a histogram".
+        what: &'static str,
+        /// What was asked for.
+        found: String,
+        /// What there are kernels for.
+        possible: String,
+    },
+    /// A rectangle does not lie inside of what it is a part of.
+    #[error(
+        "device {device} cannot compute {} × {} samples at {}, {} of {what}, which has {} × {}",
+        size.0, size.1, at.0, at.1, whole.0, whole.1
+    )]
+    Outside {
+        /// The device.
+        device: DeviceId,
+        /// What it should be a part of.
+        what: &'static str,
+        /// The column and row of its first sample.
+        at: (i64, i64),
+        /// Its columns and rows.
+        size: (u64, u64),
+        /// Columns and rows of the whole.
+        whole: (u64, u64),
+    },
+    /// A layout that a kernel does not have.
+    #[error("kernels of device {device} have no layout {layout}: possible are {possible}")]
+    Layout {
+        /// The device.
+        device: DeviceId,
+        /// The layout.
+        layout: String,
+        /// Those that there are.
+        possible: String,
+    },
+    /// The device lacks what a kernel is made of.
     #[error("device {device} cannot compute this: {reason}")]
     Unsupported {
         /// The device.
         device: DeviceId,
-        /// Which limit it exceeds.
+        /// What it lacks.
         reason: String,
     },
 }
 
 impl DeviceError {
+    /// Whether the call was wrong and no device would do better: too short a buffer, memory that overlaps or is elsewhere, rows,
+    /// kinds of samples or layouts that no kernel has. Other errors are of the device: what it lacks, its limits, its failures.
+    #[must_use]
+    pub const fn is_of_caller(&self) -> bool {
+        matches!(
+            self,
+            Self::Short { .. }
+                | Self::Overlap { .. }
+                | Self::OtherDevice { .. }
+                | Self::Pitch { .. }
+                | Self::Unaligned { .. }
+                | Self::Mismatch { .. }
+                | Self::Kind { .. }
+                | Self::Outside { .. }
+                | Self::Layout { .. }
+        )
+    }
+
     /// What a failed answer of the runtime means.
     pub(crate) fn from_server(device: DeviceId, kernel: &'static str, error: &ServerError) -> Self {
         let reason = short(&error.to_string());

@@ -31,7 +31,6 @@ use cubecl::server::ServerError;
 
 use super::buffer::{Account, Buffer};
 use super::operand::{self, Operand};
-use super::policy::{Space, Tuning};
 use super::reading::Reading;
 use super::{DeviceError, DeviceId, DeviceReport};
 
@@ -226,6 +225,10 @@ impl Gpu {
     #[must_use]
     pub fn copies_boxes(&self) -> bool {
         on_client!(self, client => client.features().tma.contains(cubecl::ir::features::Tma::Base))
+    }
+
+    pub(super) fn account(&self) -> &Arc<Account> {
+        &self.shared.account
     }
 
     /// Bytes of all buffers that exist.
@@ -443,96 +446,6 @@ impl Gpu {
             });
         }
         Ok(())
-    }
-
-    /// Refuses memory of another device, and outputs that share words with an input or with each other, as every
-    /// [`launch`](Self::launch) does: for work of several launches, before the first of them.
-    ///
-    /// # Errors
-    /// [`DeviceError::OtherDevice`] and [`DeviceError::Overlap`].
-    pub fn check_memory(&self, memory: &[Operand<'_>]) -> Result<(), DeviceError> {
-        operand::check(self.id(), &self.shared.account, memory)
-    }
-
-    /// Whether a buffer holds as many words; `what` it is to the kernel stands in the error.
-    ///
-    /// # Errors
-    /// [`DeviceError::Short`].
-    pub fn holds(&self, what: &'static str, buffer: &Buffer, needed: u64) -> Result<(), DeviceError> {
-        let held = buffer.words() as u64;
-        if needed <= held {
-            return Ok(());
-        }
-        Err(DeviceError::Short {
-            device: self.id(),
-            what,
-            needed,
-            held,
-        })
-    }
-    /// Whether no more is asked of something than there may be; `what` it is, with its unit, stands in the error.
-    ///
-    /// # Errors
-    /// [`DeviceError::Limit`].
-    pub fn at_most(&self, what: &'static str, limit: impl Into<u64>, asked: u64) -> Result<(), DeviceError> {
-        let (device, limit) = (self.id(), limit.into());
-        if asked <= limit {
-            return Ok(());
-        }
-        Err(DeviceError::Limit {
-            device,
-            what,
-            limit,
-            asked,
-        })
-    }
-
-    /// So many words rounded up to whole vectors of four, where each of these buffers holds as many and kernels can count them:
-    /// those past the end as well, up to a cube for each row of the grid.
-    ///
-    /// # Errors
-    /// [`DeviceError::Short`] and [`DeviceError::Limit`].
-    pub fn count_words(&self, words: u64, buffers: &[(&'static str, &Buffer)]) -> Result<u32, DeviceError> {
-        const MOST: u64 = 0xF000_0000 - 4;
-        for (what, buffer) in buffers {
-            self.holds(
-                what,
-                buffer,
-                words.checked_next_multiple_of(4).unwrap_or(u64::MAX),
-            )?;
-        }
-        self.at_most("words at once", MOST, words)?;
-        // It fits, as the limit is a multiple of four.
-        Ok(words.next_multiple_of(4) as u32)
-    }
-
-    /// A grid of so many cubes across and down.
-    ///
-    /// # Errors
-    /// [`DeviceError::Limit`].
-    pub fn grid(&self, across: u32, down: u32) -> Result<CubeCount, DeviceError> {
-        let most = self.report().cubes.min(65_535);
-        self.at_most("cubes along a side of a grid", most, across.max(down).into())?;
-        Ok(CubeCount::Static(across, down, 1))
-    }
-
-    /// Refuses a layout that is none of a kernel's.
-    ///
-    /// # Errors
-    /// [`DeviceError::Unsupported`].
-    pub fn check_layout(&self, space: &Space, tuning: Tuning) -> Result<(), DeviceError> {
-        match space.contains(tuning) {
-            true => Ok(()),
-            false => Err(self.unsupported(format!("the layout {tuning}"))),
-        }
-    }
-
-    /// The error of what this device cannot compute.
-    pub fn unsupported(&self, reason: impl Into<String>) -> DeviceError {
-        DeviceError::Unsupported {
-            device: self.id(),
-            reason: reason.into(),
-        }
     }
 
     /// Launches a kernel, or several that belong together, on this memory; the first time for each `shape`, makes sure that it

@@ -6,6 +6,8 @@
 
 #[cfg(feature = "gpu")]
 mod buffer;
+#[cfg(feature = "gpu")]
+mod checks;
 mod choice;
 #[cfg(feature = "cuda")]
 mod cuda;

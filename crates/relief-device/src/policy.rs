@@ -88,6 +88,20 @@ impl Space {
     }
 }
 
+impl fmt::Display for Space {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            units,
+            items,
+            vectors,
+        } = self;
+        write!(
+            f,
+            "units of {units:?}, items of {items:?} and vectors of {vectors:?}"
+        )
+    }
+}
+
 /// The layouts found for kernels on devices.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Policies(BTreeMap<(String, String), Tuning>);

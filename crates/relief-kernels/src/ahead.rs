@@ -2,6 +2,19 @@
 //!
 //! Processors see for themselves which memory a loop reads next, but no further than the end of a page, and not across a phase that
 //! writes only.
+//!
+//! ```
+//! use relief_kernels::ahead::{LINE, ask};
+//!
+//! let samples = vec![1_u8; 1 << 16];
+//! let mut sum = 0_u64;
+//! for (at, line) in samples.chunks(LINE).enumerate() {
+//!     // Two pages ahead. Beyond the end nothing happens.
+//!     ask(samples.as_ptr().wrapping_add(at * LINE + 8_192));
+//!     sum += line.iter().map(|sample| u64::from(*sample)).sum::<u64>();
+//! }
+//! assert_eq!(sum, 1 << 16);
+//! ```
 
 /// Bytes of a line of the caches.
 pub const LINE: usize = 64;

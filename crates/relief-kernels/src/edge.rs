@@ -2,6 +2,16 @@
 //!
 //! A filter looks at samples on all sides of a pixel. Near the border some of them lie outside, and [`Edge`] says which
 //! samples count for them. Columns and rows are mapped apart, so the corners follow.
+//!
+//! ```
+//! use relief_kernels::edge::Edge;
+//!
+//! let beyond = |edge: Edge| [-2, -1, 0, 4, 5].map(|at| edge.inside(at, 4));
+//! assert_eq!(beyond(Edge::Clamp), [Some(0), Some(0), Some(0), Some(3), Some(3)]);
+//! assert_eq!(beyond(Edge::Mirror), [Some(2), Some(1), Some(0), Some(2), Some(1)]);
+//! assert_eq!(beyond(Edge::Wrap), [Some(2), Some(3), Some(0), Some(0), Some(1)]);
+//! assert_eq!(beyond(Edge::Zero), [None, None, Some(0), None, None]);
+//! ```
 
 #[cfg(feature = "gpu")]
 pub(crate) mod gpu;

@@ -3,6 +3,21 @@
 //! A kernel is written once as a plain loop and compiled once for each [`Isa`] by [`versions!`](crate::versions); the compiler
 //! vectorises it for each. The version is chosen when the kernel runs. Crates that do this choose by the machine
 //! alone; here the tests must be able to run every version on one machine, so the choice is a value.
+//!
+//! ```
+//! use relief_kernels::isa::{Isa, Level, versions};
+//!
+//! versions! {
+//!     fn sum(values: &[u32]) -> u32 {
+//!         values.iter().sum()
+//!     }
+//! }
+//!
+//! // The same function, compiled for each set of vector instructions.
+//! assert_eq!(sum(Isa::best(), &[1, 2, 3]), 6);
+//! let portable = Isa::at(Level::Portable).unwrap();
+//! assert_eq!(sum(portable, &[1, 2, 3]), 6);
+//! ```
 
 use std::cell::Cell;
 

@@ -240,7 +240,9 @@ impl From<DeviceError> for Failure {
             DeviceError::Unsupported { reason, .. } | DeviceError::OutOfMemory { reason, .. } => {
                 Self::Unsupported(reason)
             }
-            DeviceError::Limit { .. } => Self::Unsupported(error.to_string()),
+            DeviceError::Limit { .. } | DeviceError::Kind { .. } | DeviceError::Layout { .. } => {
+                Self::Unsupported(error.to_string())
+            }
             // A kernel that does not compile is a defect: a variant knows beforehand what a device lacks, and says so.
             _ => Self::Failed(error.to_string()),
         }

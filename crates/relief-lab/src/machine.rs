@@ -486,8 +486,7 @@ impl Machine {
 #[cfg(feature = "gpu")]
 fn guarded(gpu: &Gpu, words: usize) -> Result<Guarded, DeviceError> {
     let whole = gpu.buffer(words + 2 * GUARD)?;
-    let inside = whole.part(GUARD, words);
-    let inside = inside.ok_or_else(|| gpu.unsupported("guards"))?;
+    let inside = gpu.part("memory between guards", &whole, GUARD as u64, words as u64)?;
     Ok(Guarded {
         whole,
         inside,

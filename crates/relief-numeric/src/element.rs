@@ -1,4 +1,13 @@
 //! What the numbers of an array are, for kernels that take several kinds.
+//!
+//! ```
+//! use relief_numeric::element::{Element, Keys};
+//!
+//! // Ten numbers of 16 bits in whole vectors of four words.
+//! assert_eq!(Element::U16.words(10), 8);
+//! let between = Keys::within(-1.0_f32, 2.5).unwrap();
+//! assert_ne!(between, Keys::at_least(-1.0_f32));
+//! ```
 
 /// A kind of number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -1,4 +1,15 @@
 //! Matrices in memory, as the products of matrices and vectors take them: row after row, each from a multiple of a pitch on.
+//!
+//! ```
+//! use relief_numeric::matrix::Matrix;
+//!
+//! // Two rows of three numbers, four apart.
+//! let values = [1, 2, 3, 0, 4, 5, 6];
+//! let matrix = Matrix::new(&values, 2, 3, 4)?;
+//! assert_eq!(matrix.row(1), [4, 5, 6]);
+//! assert!(Matrix::new(&values, 3, 3, 4).is_err());
+//! # Ok::<(), relief_numeric::matrix::ShapeError>(())
+//! ```
 
 /// A matrix whose shape does not fit what holds it, or what it is multiplied by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

@@ -10,6 +10,16 @@
 //! | Apple's GPUs | no | Smith, Levien and Owens, *Decoupled Fallback* (SPAA 2025): look-back hangs on the M1 and M3 |
 //! | software Vulkan (llvmpipe) | no | Mesa ends every loop after 65 535 rounds, whatever it waits for |
 //! | other hardware by Vulkan | no | the specification of Vulkan promises nothing |
+//!
+//! ```
+//! use relief_kernels::device::devices;
+//! use relief_numeric::progress::forward_progress;
+//!
+//! for report in &devices().devices {
+//!     // Threads of software Vulkan may wait for ever.
+//!     assert!(!(report.software && forward_progress(report)));
+//! }
+//! ```
 
 use relief_kernels::device::{Backend, DeviceReport};
 #[cfg(feature = "gpu")]

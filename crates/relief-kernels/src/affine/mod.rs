@@ -7,6 +7,30 @@
 //!
 //! **How.** A tile reads the rectangle around its four corners in the source. Places are counted from the first pixel of a piece of a row, so that
 //! they fit 64 bits.
+//!
+//! ```
+//! use relief_kernels::affine::{Line, cpu};
+//! use relief_kernels::resample::Axis;
+//! use relief_raster::{View, ViewMut};
+//!
+//! // A quarter turn of two rows of three samples: column x of the result is row 1 − x of the source, row y its column y.
+//! let one = 1 << 41;
+//! let (across, down) = (Line::new(0, one, 0).unwrap(), Line::new(-one, 0, i128::from(one)).unwrap());
+//! // The sample at or before a place and the one after it, weighted by how near they are.
+//! let linear = (0..256).flat_map(|part| [(256 - part) * 256, part * 256]).collect();
+//! let taps = Axis::new(3, 3, 0, linear).unwrap();
+//! let samples = [1_u8, 2, 3, 4, 5, 6];
+//! let (columns, rows) = ([0, 1, 2, 2], [0, 1, 1]);
+//! let block = cpu::Block {
+//!     samples: View::packed(&samples, 3, 2),
+//!     at: (0, 0),
+//!     columns: &columns,
+//!     rows: &rows,
+//! };
+//! let mut out = [0; 6];
+//! cpu::transform(block, (&across, &down), &taps, (0, 0), ViewMut::packed(&mut out, 2, 3));
+//! assert_eq!(out, [4, 1, 5, 2, 6, 3]);
+//! ```
 
 pub mod cpu;
 

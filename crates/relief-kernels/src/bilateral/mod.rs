@@ -4,6 +4,19 @@
 //! around it, where w = ws(dx, dy) · wr(|v − c|) and W = Σ w (C. Tomasi, R. Manduchi, *Bilateral filtering for gray and color images*, 1998).
 //! Sums are exact; one rounding follows. What an approximation by a grid of averages takes less time for
 //! (`relief-numeric`'s `bilateral`) is not the same filter.
+//!
+//! ```
+//! use relief_kernels::bilateral::{ONE, Weights, cpu};
+//! use relief_raster::{Depth, View, ViewMut};
+//!
+//! // All places of the square count alike, and differences below 4: what lies beyond the edge does not count.
+//! let weights = Weights::new(1, &[ONE; 9], &[ONE; 4]).unwrap();
+//! let source = [10_u8, 13, 200, 10, 13, 200, 10, 13, 200];
+//! let mut out = [0];
+//! let mut scratch = vec![0; cpu::scratch_words(Depth::Eight)];
+//! cpu::filter(View::packed(&source, 3, 3), &weights, ViewMut::packed(&mut out, 1, 1), &mut scratch);
+//! assert_eq!(out, [12]);
+//! ```
 
 pub mod cpu;
 

@@ -7,6 +7,18 @@
 //! **How.** Sums of 8 bits fit 32, and so do those of 16 where the weights are small; others take 64. They stay in registers for a block of
 //! columns while all weights but those that are 0 are taken. The quotient is one of binary64, which is exact where it is whole, and otherwise
 //! further from a whole number than it is rounded by.
+//!
+//! ```
+//! use relief_kernels::convolution::{Mask, cpu};
+//! use relief_raster::{View, ViewMut};
+//!
+//! // Twice the sample itself less the one to the left.
+//! let mask = Mask::new(&[0, 0, 0, -1, 2, 0, 0, 0, 0], 3, 1, 0).unwrap();
+//! let source = [0_u8, 0, 0, 30, 40, 0, 0, 0, 0];
+//! let mut out = [0];
+//! cpu::filter(View::packed(&source, 3, 3), &mask, ViewMut::packed(&mut out, 1, 1));
+//! assert_eq!(out, [50]);
+//! ```
 
 pub mod cpu;
 #[cfg(feature = "gpu")]

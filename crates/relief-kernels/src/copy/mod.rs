@@ -2,6 +2,14 @@
 //!
 //! Every word is one load and one store, so the bound is the bandwidth of memory: this family is the ceiling that others
 //! are measured against.
+//!
+//! ```
+//! use relief_kernels::copy::cpu;
+//!
+//! let (from, mut to) = ([7; 100], [0; 100]);
+//! cpu::copy(&from, &mut to);
+//! assert_eq!(to, from);
+//! ```
 
 pub mod cpu;
 #[cfg(feature = "gpu")]

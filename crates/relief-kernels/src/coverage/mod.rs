@@ -20,6 +20,25 @@
 //!
 //! Copies in arrays are not expanded: an [`Index`] holds parts and where they are placed, and a tile visits the copies that
 //! reach into it. Chains that lie left of a tile become numbers, so that the inside of a large outline costs nothing.
+//!
+//! ```
+//! use relief_kernels::coverage::{Builder, Lattice, Limits, Rule, Sampling, cpu};
+//! use relief_raster::ViewMut;
+//!
+//! // A square of one and a half pixels, of value 200.
+//! let mut builder = Builder::new(1, Limits::default()).unwrap();
+//! let part = builder.part();
+//! builder.element(200, Rule::NonZero);
+//! builder.outline(&[(0, 0), (384, 0), (384, 384), (0, 384)])?;
+//! builder.place(part, Lattice::single((0, 0)))?;
+//! let index = builder.finish()?;
+//!
+//! let mut samples = [0_u8; 4];
+//! let mut scratch = vec![0; cpu::scratch_words::<u8>(&index, Sampling::Area)];
+//! cpu::compute(&index, Sampling::Area, (0, 0), ViewMut::packed(&mut samples, 2, 2), &mut scratch);
+//! assert_eq!(samples, [200, 100, 100, 50]);
+//! # Ok::<(), relief_kernels::coverage::Error>(())
+//! ```
 
 mod build;
 pub mod cpu;

@@ -163,6 +163,39 @@ pub fn render(
     }
 }
 
+/// What kernels cannot count: pixels of a side in 30 bits, words of memory between two steps in 31.
+struct Excess {
+    what: &'static str,
+    limit: u64,
+    asked: u64,
+}
+
+impl Excess {
+    /// Nothing where no side has 2^30 pixels.
+    fn of_sides(width: u32, height: u32) -> Result<(), Self> {
+        let (limit, asked) = ((1 << 30) - 1, width.max(height).into());
+        let what = "pixels of a side of a distance at once";
+        (asked <= limit).then_some(()).ok_or(Self { what, limit, asked })
+    }
+
+    /// Nothing where there are less than 2^31 words.
+    fn of_words(asked: u64) -> Result<(), Self> {
+        let limit = (1 << 31) - 1;
+        let what = "words between the steps of a distance";
+        (asked <= limit).then_some(()).ok_or(Self { what, limit, asked })
+    }
+
+    fn on(self, gpu: &Gpu) -> DeviceError {
+        let Self { what, limit, asked } = self;
+        DeviceError::Limit {
+            device: gpu.id(),
+            what,
+            limit,
+            asked,
+        }
+    }
+}
+
 /// The first `words` words of the memory that a caller gave, where it has as many, else some for this call.
 fn memory(gpu: &Gpu, scratch: Option<&Buffer>, words: usize) -> Result<Buffer, DeviceError> {
     let given = scratch.and_then(|scratch| scratch.part(0, words.max(4)));

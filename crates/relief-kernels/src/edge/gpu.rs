@@ -147,15 +147,13 @@ pub(crate) fn check_band(gpu: &Gpu, band: Rect, size: (u64, u64)) -> Result<(), 
     if inside(band.x(), band.width(), size.0) && inside(band.y(), band.height(), size.1) {
         return Ok(());
     }
-    Err(gpu.unsupported(format!(
-        "a band of {} × {} samples at {}, {} of a filter of {} × {}",
-        band.width(),
-        band.height(),
-        band.x(),
-        band.y(),
-        size.0,
-        size.1
-    )))
+    Err(DeviceError::Outside {
+        device: gpu.id(),
+        what: "a filter",
+        at: (band.x(), band.y()),
+        size: (band.width(), band.height()),
+        whole: size,
+    })
 }
 
 /// The word of samples that begins at `column` of the row that begins at word `start`, 0 outside of the plane.

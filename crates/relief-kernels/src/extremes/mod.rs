@@ -8,6 +8,18 @@
 //! the same for all columns of a row, whatever the radius. A disc is a chord for each row (Urbach and Wilkinson, *Efficient 2-D grayscale
 //! morphological transformations with arbitrary flat structuring elements*, 2008): every row of the source is folded into the 2R + 1 rows of
 //! the result that it lies in, by the windows of its powers of two.
+//!
+//! ```
+//! use relief_kernels::extremes::{Extreme, Shape, cpu};
+//! use relief_raster::ViewMut;
+//!
+//! let mut block = [0_u8, 1, 2, 3, 4, 5, 6, 7, 8];
+//! let mut out = [0];
+//! let mut scratch = vec![0; cpu::scratch_words(Shape::Square, 1, 1, 1)];
+//! let (source, target) = (ViewMut::packed(&mut block, 3, 3), ViewMut::packed(&mut out, 1, 1));
+//! cpu::filter(source, Extreme::Greatest, Shape::Square, 1, target, &mut scratch);
+//! assert_eq!(out, [8]);
+//! ```
 
 pub mod cpu;
 #[cfg(feature = "gpu")]

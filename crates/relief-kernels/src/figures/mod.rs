@@ -1,4 +1,13 @@
 //! Figures of samples: their sum, the least and the greatest.
+//!
+//! ```
+//! use relief_kernels::figures::{Figures, cpu};
+//! use relief_kernels::isa::Isa;
+//!
+//! let figures = cpu::of_bytes(Isa::best(), &[3, 200, 7]);
+//! assert_eq!((figures.sum, figures.least, figures.greatest), (210, 3, 200));
+//! assert_eq!(cpu::of_bytes(Isa::best(), &[]), Figures::EMPTY);
+//! ```
 
 pub mod cpu;
 

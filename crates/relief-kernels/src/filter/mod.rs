@@ -8,6 +8,29 @@
 //! **Parts.** A band is cut so that the block and what lies between the steps take 32 MiB, however wide, high or deep it is: memory that is
 //! known beforehand, and enough samples for a large device to compute at once. Parts are wide, so that units of a plane read
 //! neighbours, and higher than their margins.
+//!
+//! ```
+//! # fn main() -> Result<(), relief_kernels::device::DeviceError> {
+//! use relief_kernels::device::{Gpu, devices};
+//! use relief_kernels::edge::Edge;
+//! use relief_kernels::filter::{Filter, render};
+//! use relief_kernels::fused::Plane;
+//! use relief_kernels::sobel::Component;
+//! use relief_raster::{Depth, Rect};
+//!
+//! let Some(device) = devices().devices.into_iter().next() else { return Ok(()) };
+//! let gpu = Gpu::open(device.id)?;
+//! // Two rows of 16 equal samples have no slope, whatever counts beyond.
+//! let plane = Plane::new(gpu.upload(&[0x0505_0505; 8])?, 0, 4, 16, 2, Depth::Eight).unwrap();
+//! let filter = Filter::Sobel(Component::Magnitude);
+//! let kept = filter.upload(&gpu)?;
+//! let output = gpu.buffer(8)?;
+//! let (size, band) = ((16, 2), Rect::new(0, 0, 16, 2).unwrap());
+//! render(&gpu, None, &filter, &kept, &plane, (0, 0), size, Edge::Clamp, band, &output, 4)?;
+//! assert_eq!(gpu.read(&output, 8).wait()?[..], [0; 32]);
+//! # Ok(())
+//! # }
+//! ```
 
 mod block;
 
@@ -268,10 +291,8 @@ pub fn render(
         gpu.at_most("pixels of a side at once", MOST_SIDE - 1, side)?;
     }
     if !filter.is_known() {
-        return Err(gpu.unsupported(format!(
-            "a filter of radius {}, or by its offset",
-            filter.radius()
-        )));
+        let found = format!("a radius of {}, or by its offset", filter.radius());
+        return Err(gpu.no_kind("filters", "radii and offsets within their limits", found));
     }
     if let (Filter::Sharpen { .. }, Inner::Sharpen(weights, steps)) = (filter, &kept.0) {
         gauss::gpu::render(
@@ -410,7 +431,7 @@ impl Part<'_> {
             Filter::Convolution(_) | Filter::Sharpen { .. } => match &self.kept.0 {
                 Inner::Taps(taps) => convolution::gpu::filter(gpu, &block, taps, &self.target),
                 Inner::Nothing | Inner::Sharpen(..) => {
-                    Err(gpu.unsupported("a filter with what another keeps on the device"))
+                    Err(gpu.no_kind("a filter", "what it keeps on the device", "what another keeps"))
                 }
             },
         }
@@ -430,8 +451,7 @@ impl Part<'_> {
     }
 
     fn part(&self, start: u64, words: u64) -> Result<Buffer, DeviceError> {
-        let part = self.memory.part(start as usize, words as usize);
-        part.ok_or_else(|| self.gpu.unsupported("a part of a filter larger than its memory"))
+        self.gpu.part("memory of a filter", self.memory, start, words)
     }
 }
 

@@ -1,6 +1,16 @@
 //! Fold: how one raster is laid onto another, sample by sample.
 //!
 //! Two loads and one store per sample and a few exact integer operations: the bound is memory.
+//!
+//! ```
+//! use relief_kernels::fold::{Fold, cpu};
+//! use relief_raster::{View, ViewMut};
+//!
+//! let (mut below, above) = ([10_u8, 200, 30], [5, 100, 40]);
+//! cpu::fold(Fold::Add, ViewMut::packed(&mut below, 3, 1), View::packed(&above, 3, 1));
+//! assert_eq!(below, [15, 255, 70]);
+//! assert_eq!(Fold::Mean.apply(4_u8, 7), 6);
+//! ```
 
 use relief_raster::Sample;
 

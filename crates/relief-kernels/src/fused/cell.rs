@@ -84,7 +84,15 @@ impl Cell {
         layout: CellLayout,
     ) -> Result<Self, DeviceError> {
         assert_eq!(samples.len() as u128, period.cell(), "samples of one cell");
-        let too_large = || gpu.unsupported(format!("a cell of {} samples is too large", period.cell()));
+        gpu.at_most("columns of a cell", 1_u64 << 29, period.a())?;
+        let bits = S::DEPTH.bits();
+        let words = period.cell() * u128::from(layout.copies(bits) * bits) / 32;
+        let too_large = || DeviceError::Limit {
+            device: gpu.id(),
+            what: "words of a cell",
+            limit: u32::MAX.into(),
+            asked: u64::try_from(words).unwrap_or(u64::MAX),
+        };
         // A cell whose samples are there has sides that fit.
         let pattern = View::packed(samples, period.a() as usize, period.c() as usize);
         PackedCell::new(pattern, period, layout)

@@ -190,13 +190,13 @@ impl<'a> Lowering<'a> {
             Axis::Y => (there.width(), there.height()) == (band.width(), band.height()),
         };
         let (Ok(number), true) = (u32::try_from(number), right_size) else {
-            return Err(self.gpu.unsupported(format!(
-                "a mirrored band of {} × {} samples at {}, {}",
-                band.width(),
-                band.height(),
-                band.x(),
-                band.y()
-            )));
+            return Err(DeviceError::Outside {
+                device: self.gpu.id(),
+                what: "a mirrored band that kernels count",
+                at: (band.x(), band.y()),
+                size: (band.width(), band.height()),
+                whole: (self.launched, band.height()),
+            });
         };
         self.band = there;
         let source = self.lower(source, x, y, seen);
@@ -213,22 +213,18 @@ impl<'a> Lowering<'a> {
 
     /// The sum of two coordinates.
     fn sum(&self, a: i64, b: i64) -> Result<i64, DeviceError> {
-        let sum = a
-            .checked_add(b)
-            .filter(|sum| sum.unsigned_abs() <= MAX_COORDINATE);
-        sum.ok_or_else(|| {
-            self.gpu
-                .unsupported(format!("a raster at {b} from {a}: coordinates reach to ±2^50"))
-        })
+        let sum = a.saturating_add(b);
+        self.gpu
+            .at_most("pixels from the origin", MAX_COORDINATE, sum.unsigned_abs())?;
+        Ok(sum)
     }
 
     /// Kernels count samples of one depth: of another they would read beyond what there is.
-    fn check_depth(&self, what: &str, depth: Depth) -> Result<(), DeviceError> {
+    fn check_depth(&self, what: &'static str, depth: Depth) -> Result<(), DeviceError> {
         if depth.bits() != self.bits {
-            let bits = self.bits;
             return Err(self
                 .gpu
-                .unsupported(format!("{what} of {depth} in a raster of {bits} bits")));
+                .no_kind(what, format!("{} bits, as the raster", self.bits), depth));
         }
         Ok(())
     }
@@ -296,10 +292,9 @@ impl<'a> Lowering<'a> {
     fn cell(&mut self, cell: &Cell, left: i64, top: i64) -> Result<Shape, DeviceError> {
         self.check_depth("a cell", cell.depth)?;
         let (column, row) = cell.period.reduce(self.band.x() - left, self.band.y() - top);
-        let rows = u32::try_from(cell.period.c())
-            .ok()
-            .filter(|rows| *rows < 1 << 30)
-            .ok_or_else(|| self.gpu.unsupported("a cell of 2^30 rows or more"))?;
+        self.gpu
+            .at_most("rows of a cell", (1_u64 << 30) - 1, cell.period.c())?;
+        let rows = cell.period.c() as u32;
         let sheared = cell.period.b() != 0;
         if sheared {
             // The number of turns times the shift has to fit 32 bits.
@@ -372,12 +367,12 @@ impl<'a> Lowering<'a> {
 
     fn disc(&mut self, diameter: u64, value: u16, x: i64, y: i64) -> Result<Shape, DeviceError> {
         let place = self.spans.len() as u32;
-        if self.spans.len() as u64 + 2 * self.band.height() > 1 << 32 {
-            let height = self.band.height();
-            return Err(self.gpu.unsupported(format!(
-                "so many discs in a band of {height} rows: lower bands are possible"
-            )));
-        }
+        let spans = self.spans.len() as u64 + 2 * self.band.height();
+        self.gpu.at_most(
+            "ends of rows of discs in a band (lower bands have fewer)",
+            1_u64 << 32,
+            spans,
+        )?;
         for row in 0..self.band.height() as i64 {
             let (left, right) = disc_row(diameter, self.band.y() - y + row);
             let clamp = |column: i64| {

@@ -11,6 +11,26 @@
 //! wraps.
 //!
 //! Coordinates of an expression are `i64`; inside a band they are 32 bits.
+//!
+//! ```
+//! # fn main() -> Result<(), relief_kernels::device::DeviceError> {
+//! use relief_kernels::device::{Gpu, devices};
+//! use relief_kernels::fold::Fold;
+//! use relief_kernels::fused::{Expression, render};
+//! use relief_raster::{Depth, Rect};
+//!
+//! let Some(device) = devices().devices.into_iter().next() else { return Ok(()) };
+//! let gpu = Gpu::open(device.id)?;
+//! let parts = vec![(Fold::Base, Expression::Constant(3)), (Fold::Add, Expression::Constant(4))];
+//! let expression = Expression::Fold(parts);
+//! // Two rows of 16 samples of 8 bits, four in each word.
+//! let output = gpu.buffer(8)?;
+//! let band = Rect::new(0, 0, 16, 2).unwrap();
+//! render(&gpu, &expression, Depth::Eight, band, band, &output, 4)?;
+//! assert_eq!(gpu.read(&output, 8).wait()?[..], [7; 32]);
+//! # Ok(())
+//! # }
+//! ```
 
 mod cell;
 mod expression;

@@ -70,10 +70,10 @@ impl Policy {
         if possible {
             return Ok(());
         }
-        Err(gpu.unsupported(format!(
-            "{units} units, {rows} rows, {unroll} rows at once, {lanes} copies: possible are 1 to 1024 units, 1 row or more, \
-             1 to 64 rows at once, and copies that are a power of two"
-        )))
+        Err(gpu.no_layout(
+            format!("of {units} units, {rows} rows, {unroll} rows at once, {lanes} copies"),
+            "1 to 1024 units, 1 row or more, 1 to 64 rows at once, and copies that are a power of two",
+        ))
     }
 
     /// The default layout.
@@ -154,17 +154,7 @@ pub(crate) fn check_output(
     pitch: u32,
 ) -> Result<(), DeviceError> {
     let row = band.width().div_ceil(per_word(depth.bits()).into());
-    let fits = u64::from(pitch)
-        .checked_mul(band.height())
-        .is_some_and(|words| words <= output.words() as u64);
-    if !pitch.is_multiple_of(4) || u64::from(pitch) < row || !fits {
-        return Err(gpu.unsupported(format!(
-            "a band of {} × {} samples in rows of {pitch} words does not fit {} words",
-            band.width(),
-            band.height(),
-            output.words()
-        )));
-    }
+    gpu.holds_whole_rows("the output", output, (band.height(), row), pitch.into())?;
     gpu.at_most(
         "words of the output, or of a part that is given",
         1_u64 << 31,

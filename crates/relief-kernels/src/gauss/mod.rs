@@ -6,6 +6,19 @@
 //! R more columns and rows on every side than the result, on a device they look up what counts.
 //!
 //! OpenCV's mean has weights of 8 bits and clamped borders; this one has weights of 16, so that 65 536 levels are told apart.
+//!
+//! ```
+//! use relief_kernels::gauss::{Bell, cpu};
+//! use relief_raster::{View, ViewMut};
+//!
+//! // A half and two quarters of 2^16.
+//! let bell = Bell::new(&[1 << 15, 1 << 14]).unwrap();
+//! let source = [0_u8, 0, 0, 0, 200, 0, 0, 0, 0];
+//! let mut out = [0];
+//! let mut scratch = vec![0; cpu::scratch_words(&bell)];
+//! cpu::filter(View::packed(&source, 3, 3), &bell, ViewMut::packed(&mut out, 1, 1), &mut scratch);
+//! assert_eq!(out, [50]);
+//! ```
 
 mod bytes;
 pub mod cpu;

@@ -1,6 +1,15 @@
 //! Generate: rasters that are functions of their coordinates alone.
 //!
 //! Ramps and discs write runs, so that memory is the bound; noise costs two 64-bit products per sample.
+//!
+//! ```
+//! use relief_kernels::generate::cpu::{Axis, ramp};
+//! use relief_raster::ViewMut;
+//!
+//! let mut out = [0_u8; 5];
+//! ramp(Axis::X, 0, 100, 5, 0, ViewMut::packed(&mut out, 5, 1));
+//! assert_eq!(out, [0, 25, 50, 75, 100]);
+//! ```
 
 pub mod cpu;
 

@@ -12,6 +12,19 @@
 //! **How.** [`cpu`] computes the T of a part of a row in a few vector instructions a pixel: a linear one in steps of fixed point, the others in
 //! binary64. Both may be off where the exact number lies very near a whole one. How near is known; the few pixels where that is so are computed once more
 //! in 128 bits. A division for each pixel of a linear gradient was slower by far, and so was a table of all 2^24 samples.
+//!
+//! ```
+//! use relief_kernels::gradient::{Gradient, Kind, ONE, Spread, Stop, cpu};
+//! use relief_raster::ViewMut;
+//!
+//! // From 0 at the left to 200 four pixels further. Samples stand for the middles of pixels.
+//! let kind = Kind::Linear { from: (0, 0), to: (4 << 8, 0) };
+//! let stops = [Stop { at: 0, value: 0 }, Stop { at: ONE, value: 200 }];
+//! let gradient = Gradient::new(kind, Spread::Pad, &stops).unwrap();
+//! let mut out = [0_u8; 5];
+//! cpu::gradient(&gradient, (0, 0), ViewMut::packed(&mut out, 5, 1));
+//! assert_eq!(out, [25, 75, 125, 175, 200]);
+//! ```
 
 mod angle;
 pub mod cpu;

@@ -5,6 +5,21 @@
 //! [`crate::repeat`] expands it. However many copies overlap, making the cell costs one fold for each pattern
 //! pixel. Where the cell is too large to keep, a tile is blended from the copies that meet it
 //! ([`cpu::Accumulator`], [`copies`]).
+//!
+//! ```
+//! use relief_kernels::lattice::{Blend, cpu, overlap};
+//! use relief_raster::{View, ViewMut};
+//!
+//! // Copies of a row of three samples, two apart: every second pixel has two of them.
+//! let (u, v) = ((2, 0), (0, 1));
+//! let copies = overlap((3, 1), u, v);
+//! assert_eq!(copies, 2);
+//! let mut out = [0_u8; 2];
+//! let mut scratch = vec![0; cpu::scratch_words::<u8>(Blend::Sum, copies, 2, 1)];
+//! let pattern = View::packed(&[1, 20, 100], 3, 1);
+//! cpu::cell(pattern, (0, 0), Blend::Sum, u, v, ViewMut::packed(&mut out, 2, 1), &mut scratch);
+//! assert_eq!(out, [101, 20]);
+//! ```
 
 mod copies;
 pub mod cpu;

@@ -16,6 +16,18 @@
 //! = 6; at R = 8 it gains a quarter, not enough for 130 kB of counts for every thread.
 //!
 //! Medians of 3 × 3 and 5 × 5 samples, which are asked for most, take a network of comparisons.
+//!
+//! ```
+//! use relief_kernels::median::{Rank, cpu};
+//! use relief_raster::{View, ViewMut};
+//!
+//! // The fifth of nine.
+//! let median = Rank::new(1, 5).unwrap();
+//! let source = [9_u8, 1, 8, 2, 255, 3, 7, 4, 6];
+//! let mut out = [0];
+//! cpu::filter(View::packed(&source, 3, 3), median, ViewMut::packed(&mut out, 1, 1));
+//! assert_eq!(out, [6]);
+//! ```
 
 pub mod cpu;
 #[cfg(feature = "gpu")]

@@ -13,6 +13,18 @@
 //!
 //! Triangles are sorted along a Z-curve and lie in a tree of boxes of eight, whose size does not depend on where they lie. A grid would hold
 //! a large triangle once for each of its cells.
+//!
+//! ```
+//! use relief_kernels::mesh::{Index, cpu};
+//! use relief_raster::ViewMut;
+//!
+//! // A triangle that rises from 0 at its left to 80 eight pixels further. Heights are those of the middles of pixels.
+//! let points = [[0, 0, 0], [8 << 8, 0, 80 << 16], [0, 8 << 8, 0]];
+//! let index = Index::new(points.into(), &[[0, 1, 2]]).unwrap();
+//! let mut out = [0_u8; 2];
+//! assert_eq!(cpu::compute(&index, (0, 0), ViewMut::packed(&mut out, 2, 1)), None);
+//! assert_eq!(out, [5, 15]);
+//! ```
 
 pub mod cpu;
 

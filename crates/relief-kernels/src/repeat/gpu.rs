@@ -198,38 +198,24 @@ fn widest(bits: u32, cell: Cell<'_>, x: u32) -> (u32, Cell<'_>, u32) {
 }
 
 fn check(gpu: &Gpu, tuning: Tuning, bits: u32, cell: Cell<'_>, to: Raster<'_>) -> Result<(), DeviceError> {
-    let refuse = |reason: String| Err(gpu.unsupported(reason));
-    if !matches!(bits, 8 | 16 | 32) || !SPACE.contains(tuning) {
-        return refuse(format!("samples of {bits} bits, the layout {tuning}"));
+    if !matches!(bits, 8 | 16 | 32) {
+        return Err(gpu.no_kind("repeats", "samples of 8, 16 or 32 bits", format!("{bits} bits")));
     }
+    gpu.check_layout(&SPACE, tuning)?;
     let per = u64::from(32 / bits);
     let last = u64::from(cell.height.saturating_sub(1)) * u64::from(cell.pitch) + u64::from(cell.width);
-    if cell.width == 0 || cell.height == 0 || last.div_ceil(per) > cell.buffer.words() as u64 {
-        return refuse(format!(
-            "a cell of {} × {} samples of {bits} bits in {} words",
-            cell.width,
-            cell.height,
-            cell.buffer.words()
-        ));
+    if cell.width == 0 || cell.height == 0 {
+        return Err(gpu.no_kind("repeats", "cells with samples", "a cell without any"));
     }
+    gpu.holds("the cell", cell.buffer, last.div_ceil(per))?;
     // Samples of the cell and columns of the raster are counted in 32 bits, before they wrap; so are rows a few copies
     // below the raster.
-    if last > 1 << 31 || to.width > 1 << 30 || cell.width > 1 << 30 || to.height > 1 << 26 {
-        return refuse("a cell of 2^31 samples, rows of 2^30 or 2^26 rows, or more".to_owned());
-    }
+    gpu.at_most("samples of a cell", 1_u64 << 31, last)?;
+    gpu.at_most("columns", 1_u64 << 30, to.width.max(cell.width).into())?;
+    gpu.at_most("rows", 1_u64 << 26, to.height.into())?;
     let row = u64::from(to.width.div_ceil(128 / bits)) * 4;
-    let words = u64::from(to.height) * u64::from(to.pitch);
-    let fits = to.pitch.is_multiple_of(4) && row <= u64::from(to.pitch);
-    if !fits || words > to.buffer.words() as u64 || words / 4 > u64::from(u32::MAX) {
-        return refuse(format!(
-            "{} × {} samples of {bits} bits in rows of {} words in a buffer of {}",
-            to.width,
-            to.height,
-            to.pitch,
-            to.buffer.words()
-        ));
-    }
-    Ok(())
+    let words = gpu.holds_whole_rows("the raster", to.buffer, (to.height.into(), row), to.pitch.into())?;
+    gpu.at_most("vectors of a raster", u32::MAX, words / 4)
 }
 
 /// What is compiled into the kernel.

@@ -5,6 +5,25 @@
 //! and rows. What counts beyond the border is the caller's choice ([`crate::edge`]).
 //!
 //! **How.** Rows first: the sums of all columns that a row of the result reads, each for a vector of columns at once; then along the row.
+//!
+//! ```
+//! use relief_kernels::resample::{Axis, cpu};
+//! use relief_raster::{View, ViewMut};
+//!
+//! // Each sample becomes two, by the nearest one: the first weight of a place counts in its first half, the second in its other.
+//! let nearest = (0..256).flat_map(|part| if part < 128 { [1 << 16, 0] } else { [0, 1 << 16] }).collect();
+//! let across = Axis::new(2, 4, 0, nearest).unwrap();
+//! let down = Axis::new(1, 1, 0, vec![1 << 16; 256]).unwrap();
+//! let reads = across.reads(0..4);
+//! assert_eq!(reads, -1..3);
+//! // What counts for the columns −1 to 2 of a source of two.
+//! let block = [10_u8, 10, 20, 20];
+//! let mut out = [0; 4];
+//! let mut scratch = vec![0; cpu::scratch_words(4, 4) as usize];
+//! let target = ViewMut::packed(&mut out, 4, 1);
+//! cpu::resample(View::packed(&block, 4, 1), (&across, &down), (0, 0), target, &mut scratch);
+//! assert_eq!(out, [10, 10, 20, 20]);
+//! ```
 
 pub mod cpu;
 

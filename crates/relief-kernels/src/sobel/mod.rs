@@ -10,6 +10,17 @@
 //!
 //! The root is exact: the numbers under it are whole and below 2^24 in f32, below 2^53 in f64, where a root is rounded once, and no root of a
 //! whole number lies so near to half a sample that this could round it across.
+//!
+//! ```
+//! use relief_kernels::sobel::{Component, cpu};
+//! use relief_raster::{View, ViewMut};
+//!
+//! // It rises by 10 from column to column, and not down the rows.
+//! let slope = [0_u8, 10, 20, 0, 10, 20, 0, 10, 20];
+//! let mut out = [0];
+//! cpu::filter(View::packed(&slope, 3, 3), Component::Magnitude, ViewMut::packed(&mut out, 1, 1));
+//! assert_eq!(out, [80]);
+//! ```
 
 pub mod cpu;
 #[cfg(feature = "gpu")]

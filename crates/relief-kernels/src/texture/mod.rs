@@ -3,6 +3,22 @@
 //!
 //! **How.** Where the columns of a tile lie in the lattice is found once for all its rows. What belongs to a cell of the lattice, its four
 //! gradients or the points around it, is found once for all pixels of a row within it.
+//!
+//! ```
+//! use relief_kernels::texture::{Cells, cpu};
+//! use relief_raster::ViewMut;
+//!
+//! // Cells of 8 pixels, of which every tenth column begins anew.
+//! let cells = [Cells::new(10, 80, true).unwrap(), Cells::new(10, 80, true).unwrap()];
+//! let noise = |x| {
+//!     let mut out = [0_u8; 16];
+//!     let mut scratch = vec![0; cpu::perlin_words(16) as usize];
+//!     cpu::perlin(7, &cells, 2, (x, 3), ViewMut::packed(&mut out, 16, 1), &mut scratch);
+//!     out
+//! };
+//! assert_eq!(noise(0), noise(80));
+//! assert_ne!(noise(0), noise(16));
+//! ```
 
 pub mod cpu;
 

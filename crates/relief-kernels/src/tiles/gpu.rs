@@ -70,22 +70,17 @@ pub fn expand(
     if grid.pitch == 0 || grid.height == 0 {
         return Ok(());
     }
-    let whole =
-        grid.words > 0 && grid.rows > 0 && grid.pitch.is_multiple_of(4) && grid.words.is_multiple_of(4);
-    let words = u64::from(grid.pitch) * u64::from(grid.height);
-    let there = tiles.len() as u64;
-    let held = |entry: &u32| entry & UNIFORM != 0 || (u64::from(*entry) + 1) * grid.tile() <= there;
-    if !whole
-        || words > output.words() as u64
-        || entries.len() as u64 != grid.count()
-        || !entries.iter().all(held)
-    {
-        return Err(gpu.unsupported(format!(
-            "{} entries and {there} words are no plane of {grid:?} in {} words",
-            entries.len(),
-            output.words()
-        )));
+    if grid.words == 0 || grid.rows == 0 {
+        return Err(gpu.no_kind("planes", "tiles with samples", "tiles without any"));
     }
+    gpu.multiple_of("words of a row of a tile", 4, grid.words.into())?;
+    let (pitch, height) = (u64::from(grid.pitch), u64::from(grid.height));
+    let words = gpu.holds_rows("the plane", output, (height, pitch), pitch)?;
+    let there = tiles.len() as u64;
+    gpu.matches("entries, one for each tile", grid.count(), entries.len() as u64)?;
+    let stored = entries.iter().filter(|entry| **entry & UNIFORM == 0);
+    let last = stored.max().map_or(0, |entry| u64::from(*entry) + 1);
+    gpu.at_most("tiles, as many as are given", there / grid.tile(), last)?;
     gpu.at_most("words of a plane", (1_u64 << 31) - 1, words)?;
     gpu.at_most("words of tiles", (1_u64 << 31) - 1, there)?;
     let (entries, tiles) = (

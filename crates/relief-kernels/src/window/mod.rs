@@ -13,6 +13,17 @@
 //! window is the difference of two of these sums, modulo 2^32 where its own sum is less. So the time does not depend on the radius, and all
 //! but the sums from the left is done for a vector of columns at once. A sum is divided by multiplying it with 1/n: in f32 where that cannot
 //! reach the next sample (8 bits, R ≤ 63), else in f64; what is added to round puts the sample into the lowest bits.
+//!
+//! ```
+//! use relief_kernels::window::cpu;
+//! use relief_raster::{View, ViewMut};
+//!
+//! let source = [0_u8, 0, 0, 0, 90, 0, 0, 0, 0];
+//! let mut out = [0];
+//! let mut scratch = vec![0; cpu::scratch_words(1)];
+//! cpu::mean(View::packed(&source, 3, 3), 1, ViewMut::packed(&mut out, 1, 1), &mut scratch);
+//! assert_eq!(out, [10]);
+//! ```
 
 pub mod cpu;
 #[cfg(feature = "gpu")]

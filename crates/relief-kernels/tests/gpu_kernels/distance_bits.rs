@@ -206,7 +206,10 @@ fn a_radius_beyond_bytes_is_refused() {
     let case = Case::new(vec![1], 1, MAX_RADIUS + 1, rect(0, 0, 4, 4));
     let values = vec![0_u8; ((MAX_RADIUS + 1).pow(2) + 1) as usize];
     let error = case.rendered(&gpu, &values, 0, &bits).unwrap_err();
-    assert!(matches!(error, DeviceError::Unsupported { .. }), "{error}");
+    assert!(
+        matches!(error, DeviceError::Limit { limit, asked, .. } if asked == limit + 1),
+        "{error}"
+    );
 }
 
 #[test]

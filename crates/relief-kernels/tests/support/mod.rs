@@ -4,7 +4,7 @@
 pub(crate) mod distance;
 pub(crate) mod words;
 
-use relief_kernels::device::{DeviceChoice, DeviceId, Gpu, devices, select};
+use relief_kernels::device::{DeviceChoice, DeviceError, DeviceId, Gpu, devices, select};
 use relief_raster::Sample;
 
 /// The device that `RELIEF_TEST_DEVICE` names, else one of the backend that `RELIEF_REQUIRE_GPU` names, else the first
@@ -31,6 +31,11 @@ pub(crate) fn device() -> Option<Gpu> {
             None
         }
     }
+}
+
+/// Whether it is the call that is wrong, or more than a kernel takes, and not the device that failed.
+pub(crate) fn is_refused(error: &DeviceError) -> bool {
+    error.is_of_caller() || matches!(error, DeviceError::Limit { .. })
 }
 
 /// Rows of `width` samples as words, rows of whole words; and the words of a row.

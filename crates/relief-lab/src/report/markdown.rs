@@ -7,6 +7,7 @@ use crate::family::{About, AnyLadder, Family};
 use crate::quantity::{bytes, count, digits, seconds};
 use crate::record::{Record, Row};
 
+use super::counters::COUNTED;
 use super::rungs::{Code, Rung, Rungs};
 use super::table::relation;
 
@@ -138,6 +139,7 @@ fn page(records: &[Record], family: &Family, rungs: &Rungs) -> Option<String> {
         "**Why the winner wins.** {}\n\n**What loses, and why.** {}\n",
         family.lesson.wins, family.lesson.loses
     );
+    text.push_str(&counted(family.name));
     let _ = writeln!(
         text,
         "See it on your own device, in under a minute: `relief-lab run {} --quick`. The code is the module `{}` of \
@@ -153,6 +155,25 @@ fn page(records: &[Record], family: &Family, rungs: &Rungs) -> Option<String> {
     }
     text.push_str(&code(&devices, rungs));
     Some(text)
+}
+
+/// What counters show of a family's kernels; nothing where none were read.
+fn counted(family: &str) -> String {
+    let mut text = String::new();
+    for of in COUNTED.iter().filter(|counted| counted.family == family) {
+        if text.is_empty() {
+            text.push_str("**What counters show**, on an NVIDIA H200 (`ncu`):\n\n");
+            let titles = ["kernel", "a call", "counted", "what follows", "record"];
+            heading(&mut text, &titles.map(str::to_owned));
+        }
+        let record = format!("[{}](../../bench/record/{})", of.record, of.record);
+        let cells = [of.kernel, of.time, of.counters, of.shows].map(escaped);
+        line(&mut text, &[&cells[..], &[record]].concat());
+    }
+    if !text.is_empty() {
+        text.push('\n');
+    }
+    text
 }
 
 /// The lines that make each variant of a page what it is, those of devices first; nothing where none are marked.

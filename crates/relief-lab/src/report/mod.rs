@@ -1,6 +1,7 @@
 //! What a record looks like: a table for terminals, CSV for spreadsheets, a page for browsers, and a page a family in Markdown. Other programs stand below our
 //! variants, marked as such.
 
+mod counters;
 mod csv;
 mod markdown;
 mod occupancy;
@@ -12,6 +13,7 @@ mod svg;
 mod table;
 mod timeline;
 
+pub use counters::{COUNTED, Counted};
 pub use csv::csv;
 pub use markdown::markdown;
 pub use page::page;

@@ -110,3 +110,35 @@ fn names_that_are_taken_are_known_as_such() {
         "#[cube(launch_unchecked)]\n#[allow(x)]\npub fn one<N: Size>(a: u32) {}\n#[cube]\nfn none() {}";
     assert_eq!(kernels(text).collect::<Vec<_>>(), ["one"]);
 }
+
+/// The names of a crate's public modules.
+fn modules(lib: &str) -> Vec<&str> {
+    lib.lines()
+        .filter_map(|line| line.strip_prefix("pub mod ")?.strip_suffix(';'))
+        .collect()
+}
+
+#[test]
+fn every_family_has_an_example_and_a_row_in_the_readme_of_its_crate() {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    for name in ["relief-kernels", "relief-numeric"] {
+        let folder = crates.join(name);
+        let read = |path: &Path| std::fs::read_to_string(path);
+        let (lib, readme) = (folder.join("src/lib.rs"), folder.join("README.md"));
+        let (lib, readme) = (read(&lib).unwrap(), read(&readme).unwrap());
+        let modules = modules(&lib);
+        assert!(modules.len() > 10, "{name}: {modules:?}");
+        for module in modules {
+            let source = folder.join("src").join(module);
+            let text = read(&source.join("mod.rs")).or_else(|_| read(&source.with_extension("rs")));
+            let text = text.unwrap();
+            let head: Vec<&str> = text.lines().take_while(|line| line.starts_with("//!")).collect();
+            assert!(
+                head.contains(&"//! ```"),
+                "{name}: {module} begins without an example"
+            );
+            let row = format!("| `{module}` | ");
+            assert!(readme.contains(&row), "{name}: no row of {module} in the README");
+        }
+    }
+}

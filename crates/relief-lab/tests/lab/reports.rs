@@ -591,6 +591,22 @@ fn a_page_of_a_family_has_its_lesson_its_bound_and_the_ladder() {
     );
 }
 
+#[test]
+fn counters_on_pages_are_those_of_their_records() {
+    let records = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../bench/record");
+    let families = families::all();
+    for counted in report::COUNTED {
+        assert!(
+            families.iter().any(|family| family.name == counted.family),
+            "{counted:?}"
+        );
+        let text = std::fs::read_to_string(records.join(counted.record)).unwrap();
+        for figure in counted.figures {
+            assert!(text.contains(figure), "{} has no {figure:?}", counted.record);
+        }
+    }
+}
+
 /// Variants of devices tell their ideas only where the lab has them.
 #[cfg(feature = "gpu")]
 #[test]

@@ -74,43 +74,26 @@ pub fn bilateral(
     scratch: &Buffer,
 ) -> Result<(), DeviceError> {
     let Some(greatest) = greatest(element) else {
-        return Err(gpu.unsupported("a bilateral filter of integers of 32 bits"));
+        return Err(gpu.no_kind("a bilateral filter", "u8, u16 or f32", element.name()));
     };
     let cells = job
         .cells(greatest)
-        .map_err(|error| gpu.unsupported(error.to_string()))?;
+        .map_err(|error| gpu.no_kind("a bilateral filter", "deviations within their limits", error))?;
     if job.width == 0 || job.height == 0 {
         return Ok(());
     }
     let words = u64::from(job.width).div_ceil(u64::from(32 / element.bits()));
     for (matrix, what) in [(from, "the picture"), (to, "the result")] {
+        gpu.rows_apart(what, words, matrix.pitch.into())?;
         let needed = u64::from(matrix.pitch) * u64::from(job.height);
-        if u64::from(matrix.pitch) < words || (matrix.buffer.words() as u64) < needed || needed >= 1 << 32 {
-            return Err(gpu.unsupported(format!(
-                "{what} of {} × {} samples in {} words, rows {} words apart",
-                job.width,
-                job.height,
-                matrix.buffer.words(),
-                matrix.pitch
-            )));
-        }
+        gpu.holds(what, matrix.buffer, needed)?;
+        gpu.at_most("words of a picture", u32::MAX, needed)?;
     }
     gpu.holds("scratch memory", scratch, cells.count().saturating_mul(4))?;
     let fitting = (SHARED / (2 * cells.deep)).max(1);
     let group = LEAST_ROW.div_ceil(job.spatial).min(fitting).min(cells.across);
-    let most = gpu.report().cubes.min(65_535);
-    let sides = [
-        cells.across.div_ceil(group),
-        cells.down,
-        to.pitch.div_ceil(UNITS / ROWS),
-        job.height.div_ceil(ROWS),
-    ];
-    if sides.iter().any(|side| *side > most) {
-        return Err(gpu.unsupported(format!(
-            "{} × {} pixels at once: a kernel takes {most} groups of cells or blocks of pixels a side",
-            job.width, job.height
-        )));
-    }
+    gpu.grid(cells.across.div_ceil(group), cells.down)?;
+    gpu.grid(to.pitch.div_ceil(UNITS / ROWS), job.height.div_ceil(ROWS))?;
     let launch = Launch {
         shape: Shape {
             bits: element.bits(),

@@ -11,6 +11,21 @@
 //!
 //! Values are integers: those of samples of 8 and 16 bits, and 2^19 times a float, which is taken to be between 0 and 1. Counts and
 //! sums are exact, so the order of additions changes nothing; the blur and the slice are computed in f32.
+//!
+//! ```
+//! use relief_numeric::bilateral::{Bilateral, cpu};
+//!
+//! // What does not differ stays as it is.
+//! let job = Bilateral { width: 16, height: 8, spatial: 4, range: 30 };
+//! let cells = job.cells(255)?;
+//! let (image, mut output) = ([77_u8; 128], [0; 128]);
+//! let row = cpu::Filter::new::<u8>(job)?.row_len();
+//! let mut scratch = vec![0.0; 2 * cpu::grid_len(cells) + row];
+//! let mut counts = vec![0; row];
+//! cpu::bilateral(job, &image, &mut output, 16, &mut scratch, &mut counts)?;
+//! assert_eq!(output, image);
+//! # Ok::<(), relief_numeric::bilateral::BilateralError>(())
+//! ```
 
 pub mod cpu;
 #[cfg(feature = "gpu")]

@@ -217,7 +217,7 @@ pub fn histogram_with(
     let Samples { buffer, bits, len } = samples;
     gpu.check_layout(&SPACE, tuning)?;
     if !matches!(bits, 8 | 16) {
-        return Err(gpu.unsupported(format!("a histogram of {bits} bits")));
+        return Err(gpu.no_kind("a histogram", "samples of 8 or 16 bits", format!("{bits} bits")));
     }
     let words = len.saturating_mul(u64::from(bits)).div_ceil(128) * 4;
     gpu.count_words(words, &[("the samples", buffer)])?;
@@ -225,12 +225,10 @@ pub fn histogram_with(
     gpu.holds("scratch memory", scratch, scratch_words(bits, len))?;
     let part_samples = PART * 8 / u64::from(bits);
     for part in 0..len.div_ceil(part_samples).max(1) {
-        let first = (part * PART / 4) as usize;
-        let of = buffer.part(first, buffer.words() - first);
         let launch = Launch {
             route,
             shape: Shape::of(gpu, tuning, route, bits)?,
-            from: of.ok_or_else(|| gpu.unsupported("a part of a buffer"))?,
+            from: gpu.rest("the samples", buffer, part * PART / 4)?,
             len: (len - part * part_samples).min(part_samples),
             first: part == 0,
             counts,

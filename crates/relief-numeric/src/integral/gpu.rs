@@ -102,25 +102,20 @@ pub fn integral_with(
     scratch: &Buffer,
 ) -> Result<(), DeviceError> {
     gpu.check_layout(&SPACE, tuning)?;
-    let rows = |matrix: Matrix<'_>, bits: u32| {
+    gpu.at_most("pixels of a side", 1_u64 << 23, width.max(height).into())?;
+    let matrices = [
+        ("the picture", from, sums.bits()),
+        ("the integral image", to, 32 * sums.words()),
+    ];
+    for (what, matrix, bits) in matrices {
         let row = u64::from(width.div_ceil(128 / bits.min(32))) * 4 * u64::from(bits.div_ceil(32));
-        let words = u64::from(matrix.pitch) * u64::from(height);
-        matrix.pitch.is_multiple_of(4)
-            && row <= u64::from(matrix.pitch)
-            && words <= matrix.buffer.words() as u64
-    };
-    let held = rows(from, sums.bits())
-        && rows(to, 32 * sums.words())
-        && scratch.words() >= scratch_words(sums, width, height);
-    let short = width <= 1 << 23 && height <= 1 << 23;
-    if !held || !short {
-        return Err(gpu.unsupported(format!(
-            "an integral image of {width} × {height} samples from {} words to {}, with {} of scratch memory",
-            from.buffer.words(),
-            to.buffer.words(),
-            scratch.words()
-        )));
+        gpu.holds_whole_rows(what, matrix.buffer, (height.into(), row), matrix.pitch.into())?;
     }
+    gpu.holds(
+        "scratch memory",
+        scratch,
+        scratch_words(sums, width, height) as u64,
+    )?;
     if width == 0 || height == 0 {
         return Ok(());
     }
@@ -165,13 +160,13 @@ impl<'a> Launch<'a> {
         scratch: &Buffer,
     ) -> Result<Self, DeviceError> {
         let (strips, bands) = (width.div_ceil(plan.strip()), height.div_ceil(plan.rows()));
-        let left = (strips * bands * plan.rows()) as usize;
-        let down = (strips * bands * plan.strip()) as usize;
+        let left = u64::from(strips * bands * plan.rows());
+        let down = u64::from(strips * bands * plan.strip());
         let mut start = 0;
-        let mut part = |words: usize| {
-            let part = scratch.part(start, words);
+        let mut part = |words: u64| {
+            let part = gpu.part("scratch memory", scratch, start, words);
             start += words.next_multiple_of(64);
-            part.ok_or_else(|| gpu.unsupported("scratch memory that is too short"))
+            part
         };
         Ok(Self {
             plan,
@@ -182,7 +177,7 @@ impl<'a> Launch<'a> {
             to,
             left: part(left)?,
             down: part(down)?,
-            above: part(down * plan.sums.words() as usize)?,
+            above: part(down * u64::from(plan.sums.words()))?,
         })
     }
 

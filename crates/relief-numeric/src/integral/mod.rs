@@ -12,6 +12,16 @@
 //! Least work: every sample is read once, every sum written once.
 //!
 //! **The order of sums of floats** is fixed for a device and its layout, and on the CPU for all numbers of threads.
+//!
+//! ```
+//! use relief_numeric::integral::cpu::{Picture, integral, scratch_sums};
+//!
+//! let picture = Picture { samples: &[1_u8, 2, 3, 4, 5, 6], width: 3, height: 2, pitch: 3 };
+//! let mut sums = [0_u32; 6];
+//! let mut scratch = vec![0; scratch_sums(&picture)];
+//! integral(picture, &mut scratch, &mut sums, 3);
+//! assert_eq!(sums, [1, 3, 6, 5, 12, 21]);
+//! ```
 
 pub mod cpu;
 #[cfg(feature = "gpu")]

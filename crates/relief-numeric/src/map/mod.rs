@@ -8,6 +8,14 @@
 //! (2126 r + 7152 g + 722 b + 5000) / 10000, rounded down, the luma weights of ITU-R BT.709. The numerator n is at most
 //! 2 555 000, so (n + ½)·10⁻⁴ in f32 rounds down to the same: n + ½ is exact, the product is off by less than 2.4·10⁻⁵,
 //! and it lies at least 5·10⁻⁵ from any whole number.
+//!
+//! ```
+//! use relief_numeric::map::cpu;
+//!
+//! let mut out = [0.0; 3];
+//! cpu::add(&[1.0, 2.0, 3.0], &[0.5, 0.5, 0.5], &mut out);
+//! assert_eq!(out, [1.5, 2.5, 3.5]);
+//! ```
 
 pub mod cpu;
 #[cfg(feature = "gpu")]

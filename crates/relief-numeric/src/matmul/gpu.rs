@@ -169,21 +169,26 @@ pub fn multiply_with(
     right: Rows<'_>,
     result: Rows<'_>,
 ) -> Result<(), DeviceError> {
-    let tile = Tile::of(tuning).filter(|_| SPACE.contains(tuning) && runs(gpu, tuning));
-    let tile = tile.ok_or_else(|| gpu.unsupported(format!("the layout {tuning}")))?;
+    gpu.check_layout(&SPACE, tuning)?;
+    let tile = Tile::of(tuning).ok_or_else(|| gpu.no_layout(tuning, SPACE))?;
+    gpu.at_most(
+        "bytes of shared memory",
+        gpu.most_shared_memory(),
+        tile.shared_bytes().into(),
+    )?;
     left.check(gpu, shape.rows, shape.inner)?;
     right.check(gpu, shape.inner, shape.columns)?;
     result.check(gpu, shape.rows, shape.columns)?;
     if shape.rows == 0 || shape.columns == 0 {
         return Ok(());
     }
-    let count = tile.count(shape);
+    let count = tile.count(shape).ok_or_else(|| too_many(gpu, shape))?;
     let launch = Launch {
         shape,
         left,
         right,
         result,
-        count: count.ok_or_else(|| gpu.unsupported(format!("{} × {} sums", shape.rows, shape.columns)))?,
+        count,
     };
     // Numbers of the left matrix are counted in 32 bits then.
     let straight = copies(gpu)
@@ -261,7 +266,9 @@ pub fn multiply_halves(
     result: Rows<'_>,
 ) -> Result<(), DeviceError> {
     if !has_matrix_instructions(gpu, half) {
-        return Err(gpu.unsupported("a product by matrix instructions, which it lacks"));
+        return Err(
+            gpu.unsupported("it has no matrix instructions of such numbers, or cannot copy boxes for them")
+        );
     }
     left.check(gpu, shape.rows, shape.inner.div_ceil(2))?;
     right.check(gpu, shape.inner, shape.columns.div_ceil(2))?;
@@ -270,10 +277,11 @@ pub fn multiply_halves(
         return Ok(());
     }
     // Places of numbers are counted in 32 bits.
-    let counted =
-        left.buffer.words().max(right.buffer.words()) < 1 << 31 && result.buffer.words() as u64 <= 1 << 33;
-    let count = halves::count(shape).filter(|count| counted && *count < 1 << 31);
-    let count = count.ok_or_else(|| gpu.unsupported(format!("{} × {} sums", shape.rows, shape.columns)))?;
+    let operand = left.buffer.words().max(right.buffer.words()) as u64;
+    gpu.at_most("words of an operand", (1_u64 << 31) - 1, operand)?;
+    gpu.at_most("words of a product", 1_u64 << 33, result.buffer.words() as u64)?;
+    let count = halves::count(shape).filter(|count| *count < 1 << 31);
+    let count = count.ok_or_else(|| too_many(gpu, shape))?;
     let launch = Launch {
         shape,
         left,
@@ -353,18 +361,23 @@ impl Rows<'_> {
     /// Whether so many rows of so many words lie in the buffer and apart.
     fn check(&self, gpu: &Gpu, rows: u32, words: u32) -> Result<(), DeviceError> {
         let row = u64::from(words).next_multiple_of(4);
-        let apart = row <= u64::from(self.pitch) || rows <= 1;
-        let end = u64::from(self.pitch) * u64::from(rows.saturating_sub(1)) + row;
-        let held = rows == 0 || words == 0 || end <= self.buffer.words() as u64;
+        gpu.holds_rows("a matrix", self.buffer, (rows.into(), row), self.pitch.into())?;
         // Places of vectors are counted in 32 bits, and rows past the last one.
-        let counted = self.buffer.words() as u64 / 4 <= 0xF000_0000 && rows.max(words) <= u32::MAX - 1_024;
-        if apart && held && counted && self.pitch.is_multiple_of(4) {
-            return Ok(());
-        }
-        Err(gpu.unsupported(format!(
-            "{rows} rows of {words} words, {} words apart, in a buffer of {}",
-            self.pitch,
-            self.buffer.words()
-        )))
+        gpu.at_most(
+            "vectors of a buffer",
+            0xF000_0000_u32,
+            self.buffer.words() as u64 / 4,
+        )?;
+        gpu.at_most("rows and columns", u32::MAX - 1_024, rows.max(words).into())
+    }
+}
+
+/// The error of more sums than cubes can be counted for.
+fn too_many(gpu: &Gpu, shape: Shape) -> DeviceError {
+    DeviceError::Limit {
+        device: gpu.id(),
+        what: "sums of a product in tiles of one launch",
+        limit: u32::MAX.into(),
+        asked: u64::from(shape.rows) * u64::from(shape.columns),
     }
 }

@@ -19,6 +19,9 @@ mod rows;
 use columns::{Across, MERGED, MERGED_SIDE, sum_columns};
 use rows::{Along, sum_rows};
 
+/// The most cubes of a launch, whose number kernels count in 32 bits.
+const MOST_CUBES: u32 = (1 << 31) - 1;
+
 /// The layouts of M·x: units of a cube, and rows that a team takes at once.
 pub const ROWS_SPACE: Space = Space {
     units: &[64, 128, 256],
@@ -141,10 +144,8 @@ pub fn matrix_vector_with(
             return along(gpu, tuning, from, (!ones).then_some(x), y, 1);
         }
         let pitch = blocks.next_multiple_of(4);
-        let words = (from.rows as usize * pitch as usize).next_multiple_of(64);
-        let part = scratch
-            .part(place, words)
-            .ok_or_else(|| gpu.unsupported("scratch memory"))?;
+        let words = (u64::from(from.rows) * u64::from(pitch)).next_multiple_of(64);
+        let part = gpu.part("scratch memory", scratch, place, words)?;
         along(gpu, tuning, from, (!ones).then_some(x), &part, pitch)?;
         place += words;
         held = part;
@@ -169,16 +170,15 @@ fn along(
 ) -> Result<(), DeviceError> {
     let plan = Along::of(gpu, tuning, from.columns, x.is_none());
     let blocks = from.columns.div_ceil(BLOCK as u32).max(1);
-    let count = blocks.checked_mul(from.rows.div_ceil(plan.rows_of_cube()));
-    let count = count.filter(|count| *count < 1 << 31);
-    let count = count.ok_or_else(|| gpu.unsupported(format!("{} rows of {blocks} blocks", from.rows)))?;
+    let count = u64::from(blocks) * u64::from(from.rows.div_ceil(plan.rows_of_cube()));
+    gpu.at_most("cubes of a product", MOST_CUBES, count)?;
     let launch = RowsLaunch {
         from,
         x: x.unwrap_or(from.buffer),
         to,
         blocks,
         pitch,
-        count,
+        count: count as u32,
     };
     gpu.launch(
         "matrix × vector",
@@ -263,10 +263,8 @@ pub fn vector_matrix_with(
             return across(gpu, tuning, (!ones).then_some(x), from, y);
         }
         let pitch = matrix.columns.next_multiple_of(4);
-        let words = (blocks as usize * pitch as usize).next_multiple_of(64);
-        let part = scratch
-            .part(place, words)
-            .ok_or_else(|| gpu.unsupported("scratch memory"))?;
+        let words = (u64::from(blocks) * u64::from(pitch)).next_multiple_of(64);
+        let part = gpu.part("scratch memory", scratch, place, words)?;
         across(gpu, tuning, (!ones).then_some(x), from, &part)?;
         place += words;
         held = part;
@@ -302,18 +300,14 @@ fn across(
     } else {
         Across::of(tuning, vectors, x.is_none())
     };
-    let count = blocks
-        .div_ceil(plan.blocks)
-        .checked_mul(vectors.div_ceil(plan.side));
-    let count = count.filter(|count| *count < 1 << 31);
-    let count =
-        count.ok_or_else(|| gpu.unsupported(format!("{blocks} blocks of {} columns", from.columns)))?;
+    let count = u64::from(blocks.div_ceil(plan.blocks)) * u64::from(vectors.div_ceil(plan.side));
+    gpu.at_most("cubes of a product", MOST_CUBES, count)?;
     let launch = ColumnsLaunch {
         from,
         x: x.unwrap_or(from.buffer),
         to,
         vectors,
-        count,
+        count: count as u32,
     };
     gpu.launch(
         "vector × matrix",
@@ -357,19 +351,10 @@ impl Matrix<'_> {
             pitch,
         } = *self;
         let row = u64::from(columns).next_multiple_of(4);
-        let apart = row <= u64::from(pitch) || rows <= 1;
-        let words = u64::from(pitch) * u64::from(rows.saturating_sub(1)) + row;
-        let held = rows == 0 || columns == 0 || words <= buffer.words() as u64;
+        gpu.holds_rows("the matrix", buffer, (rows.into(), row), pitch.into())?;
         // Places of vectors are counted in 32 bits, past the last one too.
-        let counted =
-            buffer.words() as u64 / 4 <= 0xF000_0000 && columns <= u32::MAX - 3 && rows <= u32::MAX - 3;
-        if apart && held && counted && pitch.is_multiple_of(4) {
-            return Ok(());
-        }
-        Err(gpu.unsupported(format!(
-            "{rows} rows of {columns} numbers, {pitch} words apart, in a buffer of {}",
-            buffer.words()
-        )))
+        gpu.at_most("vectors of a buffer", 0xF000_0000_u32, buffer.words() as u64 / 4)?;
+        gpu.at_most("rows and columns", u32::MAX - 3, rows.max(columns).into())
     }
 }
 

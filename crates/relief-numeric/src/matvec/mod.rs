@@ -15,6 +15,16 @@
 //!
 //! For M·x this is the order of [`reduce`](crate::reduce), for x·M that of the units of a cube that walks down the rows. With the
 //! fastest of other orders it costs nothing, for memory binds.
+//!
+//! ```
+//! use relief_numeric::matrix::Matrix;
+//! use relief_numeric::matvec::cpu::matrix_vector;
+//!
+//! let mut y = [0.0; 2];
+//! matrix_vector(Matrix::new(&[1.0, 2.0, 3.0, 4.0], 2, 2, 2)?, &[10.0, 1.0], &mut y)?;
+//! assert_eq!(y, [12.0, 34.0]);
+//! # Ok::<(), relief_numeric::matrix::ShapeError>(())
+//! ```
 
 pub mod cpu;
 #[cfg(feature = "gpu")]

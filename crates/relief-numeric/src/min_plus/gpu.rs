@@ -277,12 +277,11 @@ pub fn lessen(
     if let Some(other) = &mut shapes.other {
         other.lessens = true;
     }
-    if old.pitch != c.pitch {
-        return Err(gpu.unsupported(format!(
-            "a product in rows of {} words, compared with rows of {}",
-            c.pitch, old.pitch
-        )));
-    }
+    gpu.matches(
+        "words from row to row of what the product is compared with",
+        c.pitch.into(),
+        old.pitch.into(),
+    )?;
     gpu.check_memory(&[
         Operand::read("what is compared", old.buffer),
         Operand::write("the product", c.buffer),
@@ -335,27 +334,18 @@ impl Product<'_> {
             inner: inner as u32,
             columns: size.columns.next_multiple_of(width),
         };
-        let words = inner.checked_mul(u64::from(padded.rows.max(padded.columns)));
-        let countable = words.is_some_and(|words| words <= u64::from(u32::MAX));
-        if !countable || inner / u64::from(SIDE) > 65_535 || padded.rows.max(padded.columns) / SIDE > 65_535 {
-            return Err(gpu.unsupported(format!("a product of {size}")));
-        }
-        let (left_words, right_words) = (
-            padded.inner as usize * padded.rows as usize,
-            padded.inner as usize * padded.columns as usize,
-        );
-        let parts = (
-            scratch.part(0, RAN as usize),
-            scratch.part(RAN as usize, (FOUND - RAN) as usize),
-            scratch.part(FOUND as usize, left_words),
-            scratch.part(FOUND as usize + left_words, right_words),
-        );
-        let (Some(found), Some(ran), Some(left), Some(right)) = parts else {
-            return Err(gpu.unsupported(format!(
-                "{} words of scratch memory for a product of {size}",
-                scratch.words()
-            )));
-        };
+        let side = u64::from(padded.rows.max(padded.columns));
+        gpu.at_most(
+            "numbers along a side of a product",
+            65_535 * u64::from(SIDE),
+            inner.max(side),
+        )?;
+        gpu.at_most("numbers of an operand", u32::MAX, inner.saturating_mul(side))?;
+        let (left_words, right_words) = (inner * u64::from(padded.rows), inner * u64::from(padded.columns));
+        let part = |start, words| gpu.part("scratch memory", scratch, start, words);
+        let (found, ran) = (part(0, RAN)?, part(RAN, FOUND - RAN)?);
+        let left = part(FOUND, left_words)?;
+        let right = part(FOUND + left_words, right_words)?;
         let shape = shapes.first;
         if shape.step == Step::Found || shape.guarded {
             fill(gpu, &found, RAN as usize, 0)?;
@@ -480,13 +470,21 @@ fn shape(gpu: &Gpu, layout: Layout, step: Step, element: Element) -> Result<Shap
         _ => (Form::Signed, false),
     };
     if !fits {
-        return Err(gpu.unsupported(format!("a min-plus product of {} {}", element.name(), step.way())));
+        let found = format!("{} {}", element.name(), step.way());
+        return Err(gpu.no_kind(
+            "a min-plus product",
+            "f32 by sums of floats, i32 and u16 by those of integers",
+            found,
+        ));
     }
     let refused = || {
-        gpu.unsupported(format!(
-            "a min-plus product by cubes of {} units with {} rows each, {} rows of the operands at once",
-            layout.units, layout.rows, layout.depth
-        ))
+        gpu.no_layout(
+            format!(
+                "of {} units with {} rows each, {} rows of the operands at once",
+                layout.units, layout.rows, layout.depth
+            ),
+            "64, 128, 256 or 512 units with 8 or 16 rows and 8, 16 or 32 rows of the operands at once",
+        )
     };
     let units = layout.grid().ok_or_else(refused)?;
     if !matches!(layout.rows, 8 | 16) || !matches!(layout.depth, 8 | 16 | 32) {
@@ -511,16 +509,17 @@ fn shape(gpu: &Gpu, layout: Layout, step: Step, element: Element) -> Result<Shap
         guarded: false,
     };
     if layout.arrival.is_straight() && !copies(gpu) {
-        return Err(refused());
+        return Err(gpu.unsupported("it has no copies to shared memory that pass no registers"));
     }
     // Every unit of a cube brings a vector of each slice.
     let most = match layout.arrival {
         Arrival::Straight | Arrival::Ahead => gpu.most_shared_memory(),
         _ => gpu.report().shared_memory.min(48 << 10),
     };
-    if !shape.is_dealt() || shape.shared() > most {
+    if !shape.is_dealt() {
         return Err(refused());
     }
+    gpu.at_most("bytes of shared memory", most, shape.shared().into())?;
     Ok(shape)
 }
 
@@ -530,29 +529,11 @@ fn check(
     element: Element,
     (rows, columns): (u32, u32),
     matrix: Matrix<'_>,
-    what: &str,
+    what: &'static str,
 ) -> Result<(), DeviceError> {
-    // Rows of nothing take no memory.
-    let rows_held = if columns == 0 { 0 } else { rows };
     let row = element.words(u64::from(columns));
-    // What follows the last row need not be there.
-    let words = match rows_held {
-        0 => 0,
-        _ => u64::from(rows_held - 1) * u64::from(matrix.pitch) + row,
-    };
-    let fits = row <= u64::from(matrix.pitch)
-        && matrix.pitch.is_multiple_of(4)
-        && words <= matrix.buffer.words() as u64
-        && words <= u64::from(u32::MAX);
-    if fits {
-        return Ok(());
-    }
-    Err(gpu.unsupported(format!(
-        "{what}: {rows} × {columns} numbers of {} bits in rows of {} words in a buffer of {}",
-        element.bits(),
-        matrix.pitch,
-        matrix.buffer.words()
-    )))
+    let words = gpu.holds_rows(what, matrix.buffer, (rows.into(), row), matrix.pitch.into())?;
+    gpu.at_most("words of a matrix", u32::MAX, words)
 }
 
 /// Sizes of the padded operands.

@@ -11,6 +11,18 @@
 //! - `u16`: sums saturate at `INFINITY`, 65 535.
 //!
 //! Results do not depend on an order: a minimum of rounded sums is exact.
+//!
+//! ```
+//! use relief_numeric::min_plus::paths::{scratch_len, shortest_paths};
+//!
+//! // From 0 to 1 in 5, from 1 to 2 in 1, from 0 to 2 in 9.
+//! let far = f32::INFINITY;
+//! let mut paths = [0.0, 5.0, 9.0, far, 0.0, 1.0, far, far, 0.0];
+//! let mut scratch = vec![0.0; scratch_len::<f32>(3)];
+//! shortest_paths(&mut paths, 3, 3, &mut scratch)?;
+//! assert_eq!(paths[..3], [0.0, 5.0, 6.0]);
+//! # Ok::<(), relief_numeric::min_plus::paths::PathsError>(())
+//! ```
 
 pub mod cpu;
 #[cfg(feature = "gpu")]

@@ -570,11 +570,13 @@ fn two_of<S, L: Lane<S>, const N: usize>(
         for tap in first {
             add::<S, L, N>(&mut most, samples(tap.row, tap.column), tap.heights[0]);
         }
+        // rung: morphology on cpu: vectors
         for tap in both {
             let samples = samples(tap.row, tap.column);
             add::<S, L, N>(&mut most, samples, tap.heights[0]);
             add::<S, L, N>(&mut below, samples, tap.heights[1]);
         }
+        // end
         for tap in second {
             add::<S, L, N>(&mut below, samples(tap.row, tap.column), tap.heights[0]);
         }

@@ -72,9 +72,14 @@ pub trait DeviceHeight: Height {
     /// Whether such heights are of such samples.
     #[doc(hidden)]
     fn is_of(element: Element) -> bool;
+    /// Samples that such heights are of, as errors say it.
+    #[doc(hidden)]
+    const ELEMENTS: &'static str;
 }
 
 impl DeviceHeight for i32 {
+    const ELEMENTS: &'static str = "samples of u8 or u16, as whole heights are";
+
     fn word(self) -> u32 {
         self.cast_unsigned()
     }
@@ -85,6 +90,8 @@ impl DeviceHeight for i32 {
 }
 
 impl DeviceHeight for f32 {
+    const ELEMENTS: &'static str = "samples of f32, as its heights are";
+
     fn word(self) -> u32 {
         self.to_bits()
     }
@@ -178,10 +185,8 @@ impl Morphology {
         heights: Buffer,
     ) -> Result<Self, DeviceError> {
         if !H::is_of(element) {
-            return Err(gpu.unsupported(format!(
-                "a structuring function for samples of {}",
-                element.name()
-            )));
+            let found = format!("samples of {}", element.name());
+            return Err(gpu.no_kind("a structuring function", H::ELEMENTS, found));
         }
         let radius = function.radius();
         let separable = function.is_separable() && squared(function).is_none();
@@ -189,9 +194,7 @@ impl Morphology {
             true => 2 * (2 * radius + 1),
             false => 4 * of_square(radius).heights(),
         };
-        if heights.words() < needed as usize {
-            return Err(gpu.unsupported(format!("{} heights instead of {needed}", heights.words())));
-        }
+        gpu.holds("the heights", &heights, needed.into())?;
         Ok(Self {
             samples: Samples {
                 element,
@@ -282,18 +285,12 @@ impl Morphology {
         if width == 0 || height == 0 {
             return Ok(());
         }
-        let refuse = |what: &str| gpu.unsupported(format!("{what} of {width} × {height} samples"));
-        let words = row_words(self.samples.element, width).saturating_mul(u64::from(height));
         // Rows and columns around the picture are counted in 32 bits with a sign.
-        if width > 1 << 30 || height > 1 << 30 || words >= 0xF000_0000 {
-            return Err(refuse("a picture"));
-        }
-        if words > from.words().min(to.words()) as u64 {
-            return Err(refuse("a buffer too short for a picture"));
-        }
-        if self.shared(tuning) > gpu.report().shared_memory.min(48 << 10) {
-            return Err(gpu.unsupported(format!("a function of radius {} by {tuning}", self.radius)));
-        }
+        gpu.at_most("pixels of a side", 1_u64 << 30, width.max(height).into())?;
+        let words = row_words(self.samples.element, width).saturating_mul(u64::from(height));
+        gpu.count_words(words, &[("the picture", from), ("the result", to)])?;
+        let shared = gpu.report().shared_memory.min(48 << 10);
+        gpu.at_most("bytes of shared memory", shared, self.shared(tuning).into())?;
         let call = Call {
             morphology: self,
             gpu,

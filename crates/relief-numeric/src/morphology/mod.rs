@@ -23,6 +23,20 @@
 //!
 //! There is one operator in the kernels, the dilation: an erosion is that of the picture upside down, by the function about
 //! its middle.
+//!
+//! ```
+//! use relief_numeric::matrix::{Matrix, MatrixMut};
+//! use relief_numeric::morphology::{Operator, StructuringFunction, cpu::Morphology};
+//!
+//! // The greatest of three by three.
+//! let dilation = Morphology::<u8>::new(Operator::Dilation, &StructuringFunction::flat(1)?);
+//! let (samples, mut out) = ([0_u8, 0, 9, 0, 0, 0], [0; 6]);
+//! let mut scratch = vec![0; dilation.scratch_words(6)];
+//! let result = MatrixMut::new(&mut out, 1, 6, 6)?;
+//! dilation.apply(Matrix::new(&samples, 1, 6, 6)?, 0..1, result, &mut scratch)?;
+//! assert_eq!(out, [0, 9, 9, 9, 0, 0]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 pub mod cpu;
 mod function;

@@ -143,24 +143,23 @@ pub fn accelerations_with(
     scratch: &Buffer,
 ) -> Result<(), DeviceError> {
     gpu.check_layout(&SPACE, tuning)?;
-    let counted = parts > 0 && parts <= 1 << 16 && targets.count.saturating_mul(parts) <= MOST;
-    if !holds(targets) || !holds(sources) || !counted {
-        return Err(gpu.unsupported(format!(
-            "{} bodies in a buffer of {} words, pulled by {} in one of {}, in {parts} parts",
-            targets.count,
-            targets.buffer.words(),
-            sources.count,
-            sources.buffer.words()
-        )));
+    if parts == 0 {
+        return Err(gpu.no_kind("accelerations", "1 part or more", "none"));
     }
-    if to.words() < 4 * targets.count || scratch.words() < scratch_words(targets.count, parts) {
-        return Err(gpu.unsupported(format!(
-            "{} accelerations in a buffer of {} words, {parts} parts of them in one of {}",
-            targets.count,
-            to.words(),
-            scratch.words()
-        )));
-    }
+    gpu.at_most("parts of an acceleration", 1_u64 << 16, parts as u64)?;
+    holds(gpu, "the bodies that are pulled", targets.buffer, targets.count)?;
+    holds(gpu, "the bodies that pull", sources.buffer, sources.count)?;
+    gpu.at_most(
+        "parts of accelerations",
+        MOST as u64,
+        (targets.count * parts) as u64,
+    )?;
+    holds(gpu, "accelerations", to, targets.count)?;
+    gpu.holds(
+        "scratch memory",
+        scratch,
+        scratch_words(targets.count, parts) as u64,
+    )?;
     if targets.count == 0 {
         return Ok(());
     }
@@ -200,9 +199,10 @@ pub fn accelerations_with(
         unsafe add_parts(4, scratch.array(4), to.array(4), of, count, interaction.factor()))
 }
 
-/// Whether a buffer has its bodies, and they can be counted.
-const fn holds(bodies: Bodies<'_>) -> bool {
-    bodies.count <= MOST && 4 * bodies.count <= bodies.buffer.words()
+/// Whether a buffer has four words for each body, and these can be counted.
+fn holds(gpu: &Gpu, what: &'static str, buffer: &Buffer, count: usize) -> Result<(), DeviceError> {
+    gpu.at_most("bodies", MOST as u64, count as u64)?;
+    gpu.holds(what, buffer, 4 * count as u64)
 }
 
 /// Units of a cube of the kernels that take one body each.
@@ -295,14 +295,10 @@ fn drift_on<R: Runtime>(
 }
 
 fn check(gpu: &Gpu, count: usize, from: [&Buffer; 2], to: &Buffer) -> Result<(), DeviceError> {
-    let shortest = from.iter().map(|buffer| buffer.words()).min().unwrap_or(0);
-    if count > MOST || shortest.min(to.words()) < 4 * count {
-        return Err(gpu.unsupported(format!(
-            "{count} bodies in buffers of {shortest} and {} words",
-            to.words()
-        )));
+    for buffer in from {
+        holds(gpu, "bodies, or what moves them", buffer, count)?;
     }
-    Ok(())
+    holds(gpu, "the result", to, count)
 }
 
 /// The words of bodies.

@@ -26,6 +26,20 @@
 //! Time goes on by leapfrog, kick, drift, kick: [`kick`](cpu::kick) by half a step, [`drift`](cpu::drift) by a whole one, new
 //! accelerations, and the same kick again. It is of second order, and because it is symplectic the energy swings and does
 //! not wander off (Hairer, Lubich and Wanner, "Geometric numerical integration illustrated by the Störmer–Verlet method", 2003).
+//!
+//! ```
+//! use relief_numeric::nbody::{Body, Interaction, Space, cpu};
+//!
+//! // Two bodies that pull each other: what one gains the other loses.
+//! let gravity = Interaction::new(Space::Free, 1.0, 0.1)?;
+//! let body = |x| Body { place: [x, 0.0, 0.0], mass: 1.0 };
+//! let bodies = [body(-1.0), body(1.0)];
+//! let mut pulled = [[0.0; 4]; 2];
+//! cpu::accelerations(&gravity, &bodies, &bodies, &mut pulled);
+//! assert!(pulled[0][0] > 0.0);
+//! assert_eq!(pulled[0][0], -pulled[1][0]);
+//! # Ok::<(), relief_numeric::nbody::InteractionError>(())
+//! ```
 
 use bytemuck::{Pod, Zeroable};
 

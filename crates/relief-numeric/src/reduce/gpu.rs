@@ -204,29 +204,19 @@ impl Counts {
         } = from;
         gpu.check_layout(&SPACE, tuning)?;
         let row = element.words(width);
-        let held = row <= pitch || height <= 1;
-        let words = pitch.checked_mul(u64::from(height.saturating_sub(1)));
-        let words = words.and_then(|before| before.checked_add(row));
-        let held = held && words.is_some_and(|words| height == 0 || words <= buffer.words() as u64);
+        gpu.holds_rows("the numbers", buffer, (height.into(), row), pitch)?;
         let blocks = blocks_of(row / 4).max(1);
         // Places of vectors and of blocks are counted in 32 bits, past the last one too.
-        let counted =
-            buffer.words() as u64 / 4 <= 0xF000_0000 && blocks.saturating_mul(u64::from(height)) < 1 << 31;
-        if !held || !pitch.is_multiple_of(4) || !counted {
-            return Err(gpu.unsupported(format!(
-                "{height} rows of {width} numbers of {} bits, {pitch} words apart, in a buffer of {}",
-                element.bits(),
-                buffer.words()
-            )));
-        }
+        gpu.at_most("vectors of a buffer", 0xF000_0000_u32, buffer.words() as u64 / 4)?;
+        let all = blocks.saturating_mul(u64::from(height));
+        gpu.at_most("blocks of numbers at once", (1_u64 << 31) - 1, all)?;
         let results = result_words(operation, element) * height as usize;
-        if to.words() < results || scratch.words() < scratch_words(element, width, height) {
-            return Err(gpu.unsupported(format!(
-                "{height} results in a buffer of {} words and {} of scratch memory",
-                to.words(),
-                scratch.words()
-            )));
-        }
+        gpu.holds("the results", to, results as u64)?;
+        gpu.holds(
+            "scratch memory",
+            scratch,
+            scratch_words(element, width, height) as u64,
+        )?;
         Ok(Self {
             vectors: (row / 4) as u32,
             whole: (width / element.per_vector()) as u32,

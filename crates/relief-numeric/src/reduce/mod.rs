@@ -17,6 +17,13 @@
 //!    added to the first, until one is left. A single block's sum is the result.
 //!
 //! It costs nothing: it is the order in which a cube of 256 units with vectors of four reads a block.
+//!
+//! ```
+//! use relief_numeric::reduce::cpu;
+//!
+//! assert_eq!(cpu::sum(&[200_u8, 100, 5]), 305);
+//! assert_eq!(cpu::place_of_least(&[3.0_f32, -1.0, 2.0, -1.0]), Some(1));
+//! ```
 
 pub mod cpu;
 #[cfg(feature = "gpu")]

@@ -157,19 +157,11 @@ impl Numbers<'_> {
             to,
         } = *self;
         gpu.check_layout(&SPACE, tuning)?;
-        let held = element.words(len) <= from.words() as u64
-            && Element::U32.words(len) <= to.words() as u64
-            && scratch_words(len) <= scratch.words();
+        gpu.holds("the numbers", from, element.words(len))?;
+        gpu.holds("the sums", to, Element::U32.words(len))?;
+        gpu.holds("scratch memory", scratch, scratch_words(len) as u64)?;
         // Vectors are counted in 32 bits, past the last one too.
-        if !held || len > 0xF000_0000 {
-            return Err(gpu.unsupported(format!(
-                "a scan of {len} numbers of {} bits from {} words to {}, with {} of scratch memory",
-                element.bits(),
-                from.words(),
-                to.words(),
-                scratch.words()
-            )));
-        }
+        gpu.at_most("numbers at once", 0xF000_0000_u32, len)?;
         let plan = Plan::new(tuning, element, kind, lanes(gpu.report()));
         let vectors = len.div_ceil(4) as u32;
         let launch = Launch {
@@ -205,15 +197,9 @@ pub fn scan_each_row(
     from: Matrix<'_>,
     to: Matrix<'_>,
 ) -> Result<(), DeviceError> {
-    let rows = |matrix: Matrix<'_>, element: Element| {
-        let row = element.words(u64::from(width));
-        let words = u64::from(matrix.pitch) * u64::from(height);
-        matrix.pitch.is_multiple_of(4)
-            && row <= u64::from(matrix.pitch)
-            && words <= matrix.buffer.words() as u64
-    };
-    if !rows(from, element) || !rows(to, Element::U32) {
-        return Err(gpu.unsupported(format!("scans of {height} rows of {width} numbers")));
+    for (what, matrix, element) in [("the numbers", from, element), ("the sums", to, Element::U32)] {
+        let rows = (height.into(), element.words(u64::from(width)));
+        gpu.holds_whole_rows(what, matrix.buffer, rows, matrix.pitch.into())?;
     }
     if width == 0 || height == 0 {
         return Ok(());

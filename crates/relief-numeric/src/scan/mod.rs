@@ -9,6 +9,16 @@
 //! **The order of sums of floats** is fixed on a device with its layout, and on the CPU for every number of threads; they
 //! are not the same: a scan of many units adds in another order than one of few, and to imitate the one on the other would
 //! cost most of the speed of either.
+//!
+//! ```
+//! use relief_numeric::scan::{Kind, cpu};
+//!
+//! let mut sums = [0_u32; 4];
+//! cpu::scan(Kind::Inclusive, &[1_u32, 2, 3, 4], &mut sums);
+//! assert_eq!(sums, [1, 3, 6, 10]);
+//! cpu::scan(Kind::Exclusive, &[1_u32, 2, 3, 4], &mut sums);
+//! assert_eq!(sums, [0, 1, 3, 6]);
+//! ```
 
 pub mod cpu;
 #[cfg(feature = "gpu")]

@@ -222,11 +222,14 @@ fn check(gpu: &Gpu, selection: &Selection<'_>) -> Result<(), DeviceError> {
     }
     let of_bytes =
         matches!(selection.wanted, Wanted::Heads(_)) || matches!(selection.output, Output::Places(..));
-    if of_bytes && (kind != Element::U8 || len > u64::from(u32::MAX)) {
-        return Err(gpu.unsupported(format!("heads or places of {len} elements of {bits} bits")));
+    if of_bytes && kind != Element::U8 {
+        return Err(gpu.no_kind("heads and places", "bytes", kind.name()));
+    }
+    if of_bytes {
+        gpu.at_most("bytes of heads and places", u32::MAX, len)?;
     }
     if let Wanted::Heads(0) = selection.wanted {
-        return Err(gpu.unsupported("rows of no bytes"));
+        return Err(gpu.no_kind("heads", "rows of a byte or more", "rows of no bytes"));
     }
     match selection.output {
         Output::Values(out) => holds(out, bits, "results")?,
@@ -457,11 +460,7 @@ impl Launch {
         let nothing = gpu.nothing()?;
         let first = part * u64::from(PART);
         let len = (selection.from.len - first).min(u64::from(PART)) as u32;
-        let after = |buffer: &Buffer, bits: u64| {
-            let words = (first * bits / 32) as usize;
-            let part = buffer.part(words, buffer.words() - words);
-            part.ok_or_else(|| gpu.unsupported("a part of a buffer"))
-        };
+        let after = |buffer: &Buffer, bits: u64| gpu.rest("the elements", buffer, first * bits / 32);
         let flags = match selection.wanted {
             Wanted::Flagged(flags) => after(flags, 8)?,
             // Of all parts: the first of one is compared with the last of that before.
@@ -473,13 +472,7 @@ impl Launch {
             Output::Halves(kept, left) => (kept.clone(), left.clone()),
             Output::Places(places, values) => (places.clone(), values.clone()),
         };
-        let bases = base_words(selection.from.len) as usize;
-        let scratch = selection.scratch;
-        let split = |start, words| {
-            scratch
-                .part(start, words)
-                .ok_or_else(|| gpu.unsupported("scratch"))
-        };
+        let (bases, scratch) = (base_words(selection.from.len), selection.scratch);
         let vectors = len.div_ceil(shape.elements()).max(1);
         // As long as the shortest tile, so that there are words for their counts.
         let each = vectors.div_ceil(SEQUENCES).max(LEAST as u32 / shape.width);
@@ -494,10 +487,8 @@ impl Launch {
                 Route::LookBack | Route::Phases => tiles,
             },
         );
-        let state = split(bases, scratch.words() - bases)?;
-        if (state.words() as u64) < u64::from(tiles) {
-            return Err(gpu.unsupported(format!("{tiles} states in {} words", state.words())));
-        }
+        let state = gpu.rest("scratch memory", scratch, bases)?;
+        gpu.holds("scratch memory for states of tiles", &state, tiles.into())?;
         Ok(Self {
             shape,
             part: part as u32,
@@ -512,7 +503,7 @@ impl Launch {
             begin: first,
             numbers: selection.wanted.numbers(selection.from.kind),
             count: selection.count.clone(),
-            bases: split(0, bases)?,
+            bases: gpu.part("scratch memory", scratch, 0, bases)?,
             state,
             nothing,
         })

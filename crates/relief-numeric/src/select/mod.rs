@@ -8,6 +8,14 @@
 //! elements they keep, and writes (decoupled look-back; Merrill and Garland, *Single-pass Parallel Prefix Scan with
 //! Decoupled Look-back*, 2016). Where cubes cannot rely on each other's progress, three launches count, add up and
 //! write.
+//!
+//! ```
+//! use relief_numeric::select::cpu::{Wanted, select};
+//!
+//! let mut kept = [0_u32; 4];
+//! let count = select(&[7, 0, 0, 5], Wanted::NonZero, &mut kept);
+//! assert_eq!(kept[..count], [7, 5]);
+//! ```
 
 pub mod cpu;
 #[cfg(feature = "gpu")]

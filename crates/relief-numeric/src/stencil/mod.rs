@@ -21,6 +21,18 @@
 //! Columns first, then rows. Least, greatest and sum over a window that slides are taken from two running results, one
 //! backwards from a fixed place of the window and one forwards (van Herk 1992; Gil and Werman 1993): three operations for a
 //! pixel and direction whatever the window.
+//!
+//! ```
+//! use relief_numeric::stencil::{Filter, Shape, cpu};
+//!
+//! let shape = Shape { width: 3, height: 3, pitch: 3 };
+//! let picture = cpu::Picture::new(&[0_u8, 0, 0, 0, 90, 0, 0, 0, 0], shape).unwrap();
+//! let mean = Filter::Box(1);
+//! let mut out = [0; 9];
+//! let mut scratch = vec![0; cpu::scratch_words(&mean)];
+//! cpu::apply(&mean, picture, 0..3, &mut out, 3, &mut scratch);
+//! assert_eq!(out, [10; 9]);
+//! ```
 
 pub mod cpu;
 #[cfg(feature = "gpu")]

@@ -157,22 +157,12 @@ fn check(
     bits: u32,
     (width, height): (u32, u32),
     matrix: Matrix<'_>,
-    what: &str,
+    what: &'static str,
 ) -> Result<(), DeviceError> {
     let row = u64::from(width.div_ceil(128 / bits)) * 4;
-    let words = u64::from(height) * u64::from(matrix.pitch);
-    let fits = matrix.pitch.is_multiple_of(4)
-        && row <= u64::from(matrix.pitch)
-        && words <= matrix.buffer.words() as u64;
+    let words = gpu.holds_whole_rows(what, matrix.buffer, (height.into(), row), matrix.pitch.into())?;
     // Places are counted in vectors.
-    if fits && words / 4 <= u64::from(u32::MAX) {
-        return Ok(());
-    }
-    Err(gpu.unsupported(format!(
-        "{what}: {width} × {height} samples of {bits} bits in rows of {} words in a buffer of {}",
-        matrix.pitch,
-        matrix.buffer.words()
-    )))
+    gpu.at_most("vectors of a matrix", u32::MAX, words / 4)
 }
 
 /// What is compiled into the kernel.
@@ -189,7 +179,11 @@ struct Shape {
 impl Shape {
     fn of(gpu: &Gpu, tuning: Tuning, route: Route, bits: u32) -> Result<Self, DeviceError> {
         if !matches!(bits, 8 | 16 | 32) {
-            return Err(gpu.unsupported(format!("samples of {bits} bits")));
+            return Err(gpu.no_kind(
+                "a transpose",
+                "samples of 8, 16 or 32 bits",
+                format!("{bits} bits"),
+            ));
         }
         gpu.check_layout(&space(bits), tuning)?;
         if route == Route::Registers {

@@ -17,6 +17,7 @@ mod min_plus;
 mod morphology;
 mod nbody;
 mod reduce;
+mod refusals;
 mod scan;
 mod select;
 mod sizes;

@@ -303,8 +303,8 @@ fn slices_that_a_device_copies_by_itself_are_the_least_or_refused() {
                     if gpu.report().backend() == Some(Backend::Cuda) {
                         case.holds(&gpu, Some(layout), *step);
                     } else {
-                        let refused = case.result(&gpu, Some(layout), *step).unwrap_err().to_string();
-                        assert!(refused.contains("a min-plus product by"), "{refused}");
+                        let refused = case.result(&gpu, Some(layout), *step).unwrap_err();
+                        assert!(matches!(refused, DeviceError::Unsupported { .. }), "{refused}");
                     }
                 }
             }

@@ -37,7 +37,7 @@ pub use shape::Policy;
 use shape::{HALO, Shape};
 
 use super::mask::{Part, check_depth};
-use super::{Profile, memory};
+use super::{Excess, Profile, memory};
 use crate::device::{Buffer, DeviceError, Gpu, Operand, launch, on_client, start};
 use crate::fused::Plane;
 use crate::fused::shape::per_word;
@@ -60,10 +60,8 @@ struct Region {
 }
 
 impl Region {
-    fn new(width: u32, height: u32) -> Option<Self> {
-        if width >= 1 << 30 || height >= 1 << 30 {
-            return None;
-        }
+    fn new(width: u32, height: u32) -> Result<Self, Excess> {
+        Excess::of_sides(width, height)?;
         let region = Self {
             width,
             height,
@@ -71,7 +69,8 @@ impl Region {
             down: height.div_ceil(ROWS),
         };
         let words = u64::from(region.pitch) * (u64::from(region.down) + 2);
-        (words < 1 << 31).then_some(region)
+        Excess::of_words(words)?;
+        Ok(region)
     }
 
     const fn words(&self) -> usize {
@@ -82,7 +81,7 @@ impl Region {
 /// Bytes of device memory that [`render`] takes besides mask and output, or `None` where the sizes exceed 32 bits.
 #[must_use]
 pub fn scratch_bytes(width: u32, height: u32) -> Option<u64> {
-    Some(Region::new(width, height)?.words() as u64 * 4)
+    Some(Region::new(width, height).ok()?.words() as u64 * 4)
 }
 
 /// For each code the index into a profile: its square, or radius² + 1 for beyond. `None` where the radius exceeds
@@ -140,14 +139,19 @@ impl<'a> Steps<'a> {
         crate::fused::check_output(gpu, profile.depth, band, output, pitch)?;
         let radius = profile.radius;
         let Some(samples_of_codes) = &profile.samples_of_codes else {
-            return Err(gpu.unsupported(format!("bits of a radius of {radius}, more than {MAX_RADIUS}")));
+            return Err(DeviceError::Limit {
+                device: gpu.id(),
+                what: "pixels of a radius by bits",
+                limit: MAX_RADIUS.into(),
+                asked: radius.into(),
+            });
         };
         let shared = gpu.report().shared_memory;
         let shape = Shape::new(policy, radius, profile.depth, shared);
         let needed = shape.shared_bytes();
         gpu.at_most("bytes of shared memory", shared, needed.into())?;
-        let region = Region::new(band.width() as u32, band.height() as u32)
-            .ok_or_else(|| gpu.unsupported("a distance over so many pixels at once"))?;
+        let region = Region::new(band.width() as u32, band.height() as u32);
+        let region = region.map_err(|excess| excess.on(gpu))?;
         let across = region
             .width
             .div_ceil(shape.width())

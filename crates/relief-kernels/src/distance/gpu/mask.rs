@@ -12,7 +12,7 @@ pub(super) fn check_depth(gpu: &Gpu, mask: &Plane, bits: u32) -> Result<(), Devi
     if mask.depth().bits() == bits {
         return Ok(());
     }
-    Err(gpu.unsupported(format!("a mask of {} for a profile of {bits} bits", mask.depth())))
+    Err(gpu.no_kind("a mask", format!("{bits} bits, as its profile"), mask.depth()))
 }
 
 /// The part of a mask that lies in the region of the blocks, in columns and rows of the region.

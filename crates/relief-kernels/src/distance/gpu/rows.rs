@@ -17,7 +17,7 @@ use cubecl::prelude::*;
 use relief_raster::{Depth, Rect};
 
 use super::mask::check_depth;
-use super::{Profile, memory};
+use super::{Excess, Profile, memory};
 use crate::device::{Buffer, DeviceError, Gpu, Operand, launch, on_client, start};
 use crate::fused::Plane;
 
@@ -61,10 +61,8 @@ struct Region {
 }
 
 impl Region {
-    fn new(width: u32, height: u32, radius: u32) -> Option<Self> {
-        if width >= 1 << 30 || height >= 1 << 30 {
-            return None;
-        }
+    fn new(width: u32, height: u32, radius: u32) -> Result<Self, Excess> {
+        Excess::of_sides(width, height)?;
         let margin = radius.div_ceil(32) * 32;
         let stored = Stored::fitting(radius);
         let columns = width.div_ceil(32) * 32;
@@ -78,8 +76,9 @@ impl Region {
             row_pitch: columns / (32 / stored.bits),
             stored,
         };
-        let words = |pitch: u32| u64::from(pitch) * u64::from(region.rows) < 1 << 31;
-        (words(region.bit_pitch) && words(region.row_pitch)).then_some(region)
+        let pitch = region.bit_pitch.max(region.row_pitch);
+        Excess::of_words(u64::from(pitch) * u64::from(region.rows))?;
+        Ok(region)
     }
 
     /// Words of bits, of g and of its minima, each where a [`Buffer::part`] can begin.
@@ -108,7 +107,7 @@ const BLOCK: u32 = 8;
 /// Bytes of device memory that [`render`] takes besides mask and output, or `None` where the sizes exceed 32 bits.
 #[must_use]
 pub fn scratch_bytes(width: u32, height: u32, radius: u32) -> Option<u64> {
-    let words = Region::new(width, height, radius)?.words();
+    let words = Region::new(width, height, radius).ok()?.words();
     Some(words.iter().map(|words| *words as u64 * 4).sum())
 }
 
@@ -132,8 +131,8 @@ pub fn render(
     }
     crate::fused::check_output(gpu, profile.depth, band, output, pitch)?;
     let radius = profile.radius;
-    let region = Region::new(band.width() as u32, band.height() as u32, radius)
-        .ok_or_else(|| gpu.unsupported("a distance over so many pixels at once"))?;
+    let region = Region::new(band.width() as u32, band.height() as u32, radius);
+    let region = region.map_err(|excess| excess.on(gpu))?;
     let steps = Steps::new(gpu, region, scratch)?;
     steps.whites(mask, profile.depth, (x, y), band)?;
     steps.rows()?;
@@ -160,8 +159,8 @@ impl<'a> Steps<'a> {
         let all = memory(gpu, scratch, bits + rows + minima)?;
         let part = |start, words: usize| {
             // One of no words is a few that nobody reads.
-            let part = all.part(start, words.max(64)).or_else(|| all.part(0, 64));
-            part.ok_or_else(|| gpu.unsupported("a part outside of its buffer"))
+            let part = all.part(start, words.max(64));
+            part.map_or_else(|| gpu.part("scratch memory", &all, 0, 64), Ok)
         };
         Ok(Self {
             gpu,

@@ -27,7 +27,7 @@ use cubecl::prelude::*;
 use relief_raster::{Depth, Rect};
 
 use super::mask::{Part, check_depth};
-use super::{Profile, memory};
+use super::{Excess, Profile, memory};
 use crate::device::{Buffer, DeviceError, Gpu, Operand, on_client, start};
 use crate::fused::Plane;
 use crate::fused::shape::per_word;
@@ -230,10 +230,8 @@ struct Region {
 }
 
 impl Region {
-    fn new(width: u32, height: u32, shape: Shape) -> Option<Self> {
-        if width >= 1 << 30 || height >= 1 << 30 {
-            return None;
-        }
+    fn new(width: u32, height: u32, shape: Shape) -> Result<Self, Excess> {
+        Excess::of_sides(width, height)?;
         let tiles = (
             width.div_ceil(shape.chunks * CHUNK),
             height.div_ceil(shape.rows()),
@@ -247,7 +245,8 @@ impl Region {
             blocks: tiles.1 * shape.blocks,
         };
         let words = u64::from(region.span) * 2 * u64::from(region.blocks + 2 * shape.reach);
-        (words < 1 << 31).then_some(region)
+        Excess::of_words(words)?;
+        Ok(region)
     }
 
     /// Words of the blocks.
@@ -275,7 +274,7 @@ fn scratch_with(policy: &Policy, width: u32, height: u32, radius: u32, shared: u
     }
     // The depth takes no part in the sizes.
     let shape = Shape::new(policy, radius, Depth::Eight, shared, false);
-    Some(Region::new(width, height, shape)?.words() as u64 * 4)
+    Some(Region::new(width, height, shape).ok()?.words() as u64 * 4)
 }
 
 /// Renders the pixels of `band` into the rows of `output`, `pitch` words apart; `pitch` is a multiple of 4. The mask's
@@ -330,8 +329,8 @@ impl<'a> Steps<'a> {
         let shape = Shape::new(policy, radius, profile.depth, shared, ballots);
         let needed = shape.shared_bytes();
         gpu.at_most("bytes of shared memory", shared, needed.into())?;
-        let region = Region::new(band.width() as u32, band.height() as u32, shape)
-            .ok_or_else(|| gpu.unsupported("a distance over so many pixels at once"))?;
+        let region = Region::new(band.width() as u32, band.height() as u32, shape);
+        let region = region.map_err(|excess| excess.on(gpu))?;
         let across = region.tiles.0.max((region.span * 2).div_ceil(ROW));
         gpu.grid(across, region.blocks + 2 * shape.reach)?;
         Ok(Self {

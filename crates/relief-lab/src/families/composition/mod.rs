@@ -129,6 +129,7 @@ fn told<L: Log>(outcome: action::Outcome<L>) -> [u32; 4] {
 
 fn plain(number: u32) -> [u32; 4] {
     let (mut value, mut sum, mut digest) = (number, 0_u32, 0_u32);
+    // rung: composition on cpu: plain loop
     for (factor, step) in FACTORS.into_iter().zip(0..) {
         value = value.wrapping_mul(factor).wrapping_add(step);
         if value & 0xff == step {
@@ -137,6 +138,7 @@ fn plain(number: u32) -> [u32; 4] {
         sum = sum.wrapping_add(value);
         digest = digest.wrapping_mul(31).wrapping_add(value >> 24);
     }
+    // end
     [value, 0, sum, digest]
 }
 
@@ -153,6 +155,7 @@ fn questioned(number: u32) -> [u32; 4] {
 
     fn chain(number: u32) -> Result<[u32; 4], Fault> {
         let (mut state, mut digest) = (State::default(), 0);
+        // rung: composition on cpu: question marks
         let value = step(0, number, &mut state, &mut digest)?;
         let value = step(1, value, &mut state, &mut digest)?;
         let value = step(2, value, &mut state, &mut digest)?;
@@ -161,6 +164,7 @@ fn questioned(number: u32) -> [u32; 4] {
         let value = step(5, value, &mut state, &mut digest)?;
         let value = step(6, value, &mut state, &mut digest)?;
         let value = step(7, value, &mut state, &mut digest)?;
+        // end
         Ok([value, 0, state.sum, digest])
     }
     chain(number).unwrap_or_else(|Fault(step)| [0, step + 1, 0, 0])
@@ -172,10 +176,12 @@ fn folded(number: u32) -> [u32; 4] {
     told(
         steps
             .into_iter()
+            // rung: composition on cpu: iterator
             .try_fold(start, |(value, state, log), (factor, step)| {
                 let (value, state, entry) = one::<Digest>(*factor, step, value, state)?;
                 Ok((value, state, log.join(entry)))
             }),
+        // end
     )
 }
 
@@ -197,6 +203,7 @@ fn action<L: Log>(step: u32) -> impl Action<L> + Fn(u32, State) -> action::Outco
 }
 
 fn combined<L: Log>() -> impl Action<L> {
+    // rung: composition on cpu: combinators | combinators, log kept
     action(0)
         .then(action(1))
         .then(action(2))
@@ -205,11 +212,14 @@ fn combined<L: Log>() -> impl Action<L> {
         .then(action(5))
         .then(action(6))
         .then(action(7))
+    // end
 }
 
 fn bound<L: Log + 'static>() -> Boxed<L> {
+    // rung: composition on cpu: boxes | boxes, bound anew
     let nothing: Boxed<L> = Box::new(|value, state| Ok((value, state, L::empty())));
     (0..8).fold(nothing, |chain, step| bind(chain, Box::new(action(step))))
+    // end
 }
 
 /// So many numbers through the chain.

@@ -101,9 +101,11 @@ fn count_words<N: Size>(
     let mut own = u32::new(0);
     match shape.walk {
         Walk::Blocks => {
+            // rung: count on gpu: blocks scalar | blocks pair | blocks quad
             if unit < vectors {
                 own = count_vector::<N>(from[unit as usize], words - unit * width, width);
             }
+            // end
         }
         Walk::Sequences(planes) => {
             let lanes = comptime!(shape.lanes);
@@ -111,6 +113,7 @@ fn count_words<N: Size>(
             let chunks = (vectors + comptime!(shape.lanes - 1)) / lanes;
             let each = (chunks + comptime!(planes - 1)) / comptime!(planes) * lanes;
             let plane = unit / lanes;
+            // rung: count on gpu: sequences scalar | sequences pair | sequences quad | sequences 8192 quad
             let mut place = plane * each + unit % lanes;
             let end = min(plane * each + each, vectors);
             if plane >= comptime!(planes) {
@@ -120,6 +123,7 @@ fn count_words<N: Size>(
                 own += count_vector::<N>(from[place as usize], words - place * width, width);
                 place += lanes;
             }
+            // end
         }
     }
     let mut sums = SharedMemory::<u32>::new(comptime!((shape.units / shape.lanes) as usize));

@@ -88,14 +88,18 @@ fn ladder() -> Ladder<Count> {
             "loop",
             "a word at a time, not to be vectorised",
             |_: &Count, call| {
+                // rung: count on cpu: loop
                 let words = call.inputs[0].slice::<u32>().iter();
                 let set = words.filter(|word| std::hint::black_box(**word) != 0);
                 let total = set.count();
+                // end
                 tell(call, total as u64)
             },
         ),
         Variant::cpu("vectors", "whole vectors are compared", |_, call| {
+            // rung: count on cpu: vectors
             let total = count(call.inputs[0].slice::<u32>(), Wanted::NonZero);
+            // end
             tell(call, total)
         }),
         Variant::cpu(
@@ -103,8 +107,10 @@ fn ladder() -> Ladder<Count> {
             "whole vectors, a part for each thread",
             |_, call| {
                 let words = call.inputs[0].slice::<u32>();
+                // rung: count on cpu: threads production
                 let parts = words.par_chunks(part(words.len()));
                 let total = parts.map(|part| count(part, Wanted::NonZero)).sum();
+                // end
                 tell(call, total)
             },
         )

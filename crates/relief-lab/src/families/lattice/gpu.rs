@@ -148,8 +148,5 @@ fn shifted_words(copies: &Copies, bits: u32) -> usize {
 
 /// Where 32 bits count all words of a raster.
 fn countable(gpu: &Gpu, buffer: &Buffer) -> Outcome {
-    match buffer.words() >> 31 {
-        0 => Ok(()),
-        _ => Err(gpu.unsupported("2^31 words or more").into()),
-    }
+    Ok(gpu.at_most("words of a raster", (1_u64 << 31) - 1, buffer.words() as u64)?)
 }

@@ -83,6 +83,7 @@ impl Lane for f32 {
 }
 
 /// The function of a problem; that of a square where it is to be taken as one.
+// rung: morphology on cpu: square = the heights of `vectors`, one for each place of the square
 fn function<S: Lane>(p: &Dilation, square: bool) -> Option<StructuringFunction<S::Height>> {
     let (one, other) = S::heights(p);
     let function = super::function(p.radius, &one, &other)?;
@@ -207,6 +208,7 @@ impl Way for Definition {
         {
             for (x, out) in out[..p.width].iter_mut().enumerate() {
                 let mut most = S::LOWEST;
+                // rung: morphology on cpu: definition
                 for t in 0..side {
                     for s in 0..side {
                         let (column, row) = ((x + s).wrapping_sub(reach), (y + t).wrapping_sub(reach));
@@ -217,6 +219,7 @@ impl Way for Definition {
                     }
                 }
                 *out = S::finished(most);
+                // end
             }
         }
         Ok(())
@@ -289,11 +292,13 @@ fn words<S: Lane>(p: &Dilation, square: bool) -> usize {
 versions! {
     /// A row's sums with a height, where they are greater than those so far.
     fn take_height<S: Lane>(row: &[S], across: S::Height, down: Option<S::Height>, most: &mut [S::Sum]) {
+        // rung: morphology on cpu: heights
         for (sample, most) in row.iter().zip(most) {
             let sum = S::raised(sample.widened(), across);
             let sum = down.map_or(sum, |down| S::raised(sum, down));
             *most = if sum > *most { sum } else { *most };
         }
+        // end
     }
 }
 
@@ -318,6 +323,7 @@ impl Way for Production {
         let out = call.outputs[0].slice_mut::<S>().par_chunks_mut(rows * p.pitch());
         let scratch: &mut [u64] = bytemuck::cast_slice_mut(call.scratch[0].slice_mut::<u32>());
         let scratch = scratch.par_chunks_mut(morphology.scratch_words(p.width));
+        // rung: morphology on cpu: threads production
         out.zip(scratch)
             .enumerate()
             .try_for_each(|(strip, (out, scratch))| {
@@ -326,5 +332,6 @@ impl Way for Production {
                 let out = MatrixMut::new(out, end - first, p.width, p.pitch())?;
                 Ok(morphology.apply(picture, first..end, out, scratch)?)
             })
+        // end
     }
 }

@@ -95,6 +95,7 @@ pub(super) fn words(p: &Dilation) -> Vec<u32> {
     }
 }
 
+// rung: morphology on gpu: square = `tuned` with a height for each place of the square
 fn squared(p: &Dilation, function: &StructuringFunction<i32>) -> Option<StructuringFunction<i32>> {
     let reach = p.radius as i32;
     let places = (-reach..=reach).flat_map(|t| (-reach..=reach).map(move |s| (s, t)));
@@ -109,6 +110,8 @@ const fn size(p: &Dilation) -> Size {
     }
 }
 
+// rung: morphology on gpu: 64 units, 4 rows | 128 units, 2 rows | 128 units, 4 rows | 128 units, 8 rows | 256 units, 4 rows | 256 units, 2 rows = `tuned` in this layout
+// rung: morphology on gpu: production = `tuned` in the layout of production
 /// Production's kernels, in a layout or in the tuned one.
 fn tuned(p: &Dilation, call: &OnGpu<'_>, tuning: Option<Tuning>) -> Outcome {
     let heights = call.inputs[1].clone();
@@ -361,6 +364,7 @@ fn dilate_words<L: Numeric>(
     if comptime!(plan.tile) {
         let left = CUBE_POS_X * comptime!(UNITS.0 * plan.per_word()) - comptime!(plan.radius);
         let top = CUBE_POS_Y * comptime!(UNITS.1) - comptime!(plan.radius);
+        // rung: morphology on gpu: tile
         let mut place = UNIT_POS;
         while place < comptime!(across * down) {
             let (x, y) = (left + place % across, top + place / across);
@@ -368,6 +372,7 @@ fn dilate_words<L: Numeric>(
             place += comptime!(UNITS.0 * UNITS.1);
         }
         sync_cube();
+        // end
     }
     let (column, y) = (ABSOLUTE_POS_X, ABSOLUTE_POS_Y);
     if y < height {
@@ -391,12 +396,14 @@ fn dilate_words<L: Numeric>(
                             least,
                             plan,
                         );
+                        // rung: morphology on gpu: definition
                         if comptime!(plan.separable) {
                             number = number + heights[s as usize] + heights[(side + t) as usize];
                         } else {
                             number += heights[(t * side + s) as usize];
                         }
                         most = max(number, most);
+                        // end
                     }
                 }
                 word |= finished::<L>(most, x, width, plan) << comptime!(k * 32 / per % 32);
@@ -426,11 +433,13 @@ fn dilate_rows<L: Numeric>(
         if y < height {
             if x < width {
                 let mut most = L::reinterpret(least);
+                // rung: morphology on gpu: rows, then columns
                 for s in 0..comptime!(plan.side()) {
                     let seen = x + s - comptime!(plan.radius);
                     let number = sample::<L>(source, seen, y, width, height, pitch, least, plan);
                     most = max(number + heights[s as usize], most);
                 }
+                // end
                 between[(y * width + x) as usize] = most;
             }
         }
@@ -457,6 +466,7 @@ fn dilate_columns<L: Numeric>(
             for k in 0..per {
                 let x = column * per + k;
                 let mut most = L::reinterpret(least);
+                // rung: morphology on gpu: rows, then columns
                 for t in 0..side {
                     let seen = y + t - comptime!(plan.radius);
                     if seen < height {
@@ -466,6 +476,7 @@ fn dilate_columns<L: Numeric>(
                         }
                     }
                 }
+                // end
                 word |= finished::<L>(most, x, width, plan) << comptime!(k * 32 / per % 32);
             }
             out[(y * pitch + column) as usize] = word;

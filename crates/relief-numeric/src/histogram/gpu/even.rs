@@ -60,9 +60,7 @@ pub fn even(
     counts: &Buffer,
     scratch: &Buffer,
 ) -> Result<(), DeviceError> {
-    if len > 0xF000_0000 || (numbers.words() as u64) < len.next_multiple_of(4) {
-        return Err(gpu.unsupported(format!("{len} numbers in {} words", numbers.words())));
-    }
+    gpu.count_words(len, &[("the numbers", numbers)])?;
     gpu.holds("the counts", counts, even_count_words(bins) as u64)?;
     gpu.holds("scratch memory", scratch, even_scratch_words(bins, len))?;
     let launch = Launch {

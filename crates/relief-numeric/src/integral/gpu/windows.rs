@@ -75,32 +75,37 @@ fn run(
 ) -> Result<(), DeviceError> {
     let radius = window.radius.min(width.max(height));
     let side = |side: u32| u64::from((2 * u64::from(radius) + 1).min(u64::from(side)) as u32);
-    let holds = |matrix: Matrix<'_>, row: u32| {
-        let words = u64::from(matrix.pitch) * u64::from(height);
-        row <= matrix.pitch && words <= matrix.buffer.words() as u64
-    };
     let words = width.div_ceil(4);
-    let pictured = threshold.is_none_or(|(_, picture)| holds(picture, words));
     // Kernels add the radius to places in 32 bits.
-    let reached = radius.checked_add(width.max(height)).is_some();
-    let counted = reached && u64::from(words) * u64::from(height) < 0xF000_0000;
-    let row = width.saturating_mul(integral.sums.words());
-    if !pictured || !counted || !holds(integral.matrix, row) || !holds(to, words) {
-        return Err(gpu.unsupported(format!(
-            "windows of {width} × {height} samples in shorter buffers"
-        )));
+    let reached = u64::from(radius) + u64::from(width.max(height));
+    gpu.at_most("pixels of a side and of the radius together", u32::MAX, reached)?;
+    let all = u64::from(words) * u64::from(height);
+    gpu.at_most("words of a picture", 0xF000_0000_u32 - 1, all)?;
+    let holds = |what, matrix: Matrix<'_>, row: u32| {
+        gpu.rows_apart(what, row.into(), matrix.pitch.into())?;
+        gpu.holds(what, matrix.buffer, u64::from(matrix.pitch) * u64::from(height))
+    };
+    if let Some((_, picture)) = threshold {
+        holds("the picture", picture, words)?;
     }
+    holds(
+        "the integral image",
+        integral.matrix,
+        width.saturating_mul(integral.sums.words()),
+    )?;
+    holds("the result", to, words)?;
     let long = match integral.sums {
         Sums::Long => true,
         Sums::Short if side(width) * side(height) <= MOST => false,
         Sums::Short => {
-            return Err(gpu.unsupported(format!(
-                "windows of {} × {} samples by sums of 32 bits, which hold those of {MOST}: take sums of 64 bits",
-                side(width),
-                side(height)
-            )));
+            let samples = side(width) * side(height);
+            return gpu.at_most(
+                "samples of a window by sums of 32 bits (sums of 64 bits take more)",
+                MOST,
+                samples,
+            );
         }
-        Sums::Floats => return Err(gpu.unsupported("means of bytes from sums of floats")),
+        Sums::Floats => return Err(gpu.no_kind("means of bytes", "sums of integers", "sums of floats")),
     };
     if width == 0 || height == 0 {
         return Ok(());

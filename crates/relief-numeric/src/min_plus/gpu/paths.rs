@@ -96,20 +96,17 @@ pub fn shortest_paths(
 ) -> Result<(), DeviceError> {
     let parts = Parts::of(vertices);
     let held = u64::from(vertices) * u64::from(paths.pitch);
-    let fits = matches!(element, Element::F32 | Element::I32)
-        && paths.pitch == pitch(vertices)
-        && held <= paths.buffer.words() as u64
-        && held <= u64::from(u32::MAX)
-        && parts.all <= scratch.words() as u64;
-    if !fits {
-        return Err(gpu.unsupported(format!(
-            "paths between {vertices} vertices of {}, {} words apart, in {} words, with {} of scratch memory",
-            element.name(),
-            paths.pitch,
-            paths.buffer.words(),
-            scratch.words()
-        )));
+    if !matches!(element, Element::F32 | Element::I32) {
+        return Err(gpu.no_kind("shortest paths", "f32 or i32", element.name()));
     }
+    gpu.matches(
+        "words from row to row of the paths",
+        pitch(vertices).into(),
+        paths.pitch.into(),
+    )?;
+    gpu.holds("the paths", paths.buffer, held)?;
+    gpu.at_most("words of the paths", u32::MAX, held)?;
+    gpu.holds("scratch memory", scratch, parts.all)?;
     // All launches together.
     gpu.check_memory(&[
         Operand::update("the paths", paths.buffer),
@@ -119,10 +116,7 @@ pub fn shortest_paths(
     if vertices == 0 {
         return relief_kernels::copy::gpu::fill(gpu, found, 1, u32::MAX);
     }
-    let part = |start: u64, words: u64| {
-        let part = scratch.part(start as usize, words as usize);
-        part.ok_or_else(|| gpu.unsupported("scratch memory without all of its parts"))
-    };
+    let part = |start, words| gpu.part("scratch memory", scratch, start, words);
     let other = part(parts.other, held)?;
     let other = Matrix {
         buffer: &other,
@@ -198,13 +192,9 @@ impl Round<'_> {
             element, vertices, ..
         } = *self;
         let len = BLOCK.min(vertices - first);
-        let start = first as usize * now.pitch as usize;
-        let cut = |start: usize| {
-            let part = now.buffer.part(start, now.buffer.words() - start);
-            part.ok_or_else(|| gpu.unsupported("a matrix without all of its rows"))
-        };
         // Rows of the round's vertices, and columns.
-        let (rows, columns) = (cut(start)?, cut(first as usize)?);
+        let rows = gpu.rest("the paths", now.buffer, u64::from(first) * u64::from(now.pitch))?;
+        let columns = gpu.rest("the paths", now.buffer, first.into())?;
         let of = |buffer| Matrix {
             buffer,
             pitch: now.pitch,

@@ -229,6 +229,7 @@ fn take_four<L: Numeric, V: Size>(
 ) {
     #[unroll]
     for j in from..to {
+        // rung: morphology on gpu: tuned
         let height = weights[((i - j) * comptime!(plan.fours()) + four) as usize];
         #[unroll]
         for e in comptime!(places.0)..comptime!(places.1) {
@@ -246,5 +247,6 @@ fn take_four<L: Numeric, V: Size>(
                 }
             }
         }
+        // end
     }
 }

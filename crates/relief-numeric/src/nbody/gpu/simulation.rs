@@ -30,9 +30,11 @@ impl Simulation {
         velocities: &[Motion],
     ) -> Result<Self, DeviceError> {
         let count = bodies.len();
-        if velocities.len() != count {
-            return Err(gpu.unsupported(format!("{} velocities of {count} bodies", velocities.len())));
-        }
+        gpu.matches(
+            "velocities, one for each body",
+            count as u64,
+            velocities.len() as u64,
+        )?;
         let buffer = || gpu.buffer(4 * count);
         let simulation = Self {
             gpu: gpu.clone(),
