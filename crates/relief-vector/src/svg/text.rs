@@ -240,7 +240,8 @@ impl<'a, 'i> Drawer<'a, 'i> {
             self.warn(node, format!("{what} is not followed"));
         }
         for name in ["rotate", "textLength"] {
-            if node.attribute(name).is_some_and(|value| value.trim() != "0") {
+            let is_followed = |value: &str| name == "rotate" && value.trim() == "0";
+            if node.attribute(name).is_some_and(|value| !is_followed(value)) {
                 self.warn(node, format!("`{name}` is not followed"));
             }
         }
