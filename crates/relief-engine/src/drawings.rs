@@ -16,6 +16,16 @@ use crate::node::{Periodic, Ready};
 /// not built are bounded, not known.
 const LEAST: u64 = 4 << 20;
 
+/// A drawing whose outlines lie so close together that a tile may take more than a second.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct SlowDrawing {
+    /// The line of the design where it stands.
+    pub line: u32,
+    /// A bound of the seconds that a core takes for 1 024 × 64 pixels of it, as of a common processor.
+    pub seconds: f64,
+}
+
 /// The indices of all drawings of a design, by what they hold; equal drawings have one.
 pub(crate) struct Drawings {
     depth: Depth,
@@ -25,6 +35,8 @@ pub(crate) struct Drawings {
     ready: Vec<Arc<Ready>>,
     meshes: HashMap<Arc<Solid>, (usize, Arc<mesh::Index>)>,
     bytes: u64,
+    /// Those of which a tile may take more than a second.
+    slow: Vec<SlowDrawing>,
     /// The bytes that all of this may take.
     memory: u64,
 }
@@ -40,7 +52,13 @@ impl Drawings {
             ready: Vec::new(),
             meshes: HashMap::new(),
             bytes: 0,
+            slow: Vec::new(),
         }
+    }
+
+    /// Those of which a tile may take more than a second, each once.
+    pub(crate) fn slow(&self) -> &[SlowDrawing] {
+        &self.slow
     }
 
     pub(crate) const fn depth(&self) -> Depth {
@@ -69,6 +87,15 @@ impl Drawings {
                     problem,
                 })?;
                 self.bytes = self.bytes.saturating_add(bytes);
+                let second = coverage::WORK_OF_A_SECOND;
+                if ready.index.work() > second {
+                    // At 16 bits there are four times as many sub-scanlines, of which an edge crosses all at once.
+                    let times = if self.depth == Depth::Eight { 1.0 } else { 3.0 };
+                    self.slow.push(SlowDrawing {
+                        line: place.line,
+                        seconds: times * ready.index.work() as f64 / second as f64,
+                    });
+                }
                 self.ready.push(Arc::new(ready));
                 self.by_content.insert(Arc::clone(drawing), self.ready.len() - 1);
                 self.ready.len() - 1

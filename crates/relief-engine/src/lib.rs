@@ -63,6 +63,7 @@ mod workers;
 pub use cancel::Cancel;
 pub use counts::Counts;
 pub use difference::{Compared, compare, differing};
+pub use drawings::SlowDrawing;
 pub use error::Error;
 pub use levels::{Exactness, KnownLevels, MAX_LEVEL, Statistic};
 pub use node::Summary;

@@ -14,7 +14,7 @@ use relief_vector::Drawing;
 use relief_vector::mesh::Solid;
 
 use crate::Error;
-use crate::drawings::Drawings;
+use crate::drawings::{Drawings, SlowDrawing};
 #[cfg(feature = "gpu")]
 use crate::node::device::Lowering;
 use crate::node::{Link, Ready, Request, Resources};
@@ -174,6 +174,7 @@ pub(crate) struct Program {
     pub(crate) nesting: usize,
     /// The bytes of the design: its nodes, their tables and drawings as it holds them, and the indices of those.
     pub(crate) design_bytes: u64,
+    pub(crate) slow: Vec<SlowDrawing>,
     /// The most buffers that a kernel which computes nodes may name.
     #[cfg(feature = "gpu")]
     pub(crate) buffers: usize,
@@ -405,6 +406,7 @@ impl Program {
             design_bytes: (nodes as u64)
                 .saturating_add(numbering.table_bytes)
                 .saturating_add(numbering.drawings.bytes()),
+            slow: numbering.drawings.slow().to_vec(),
             #[cfg(feature = "gpu")]
             buffers: usize::MAX,
         })

@@ -402,6 +402,12 @@ impl Plan {
         })
     }
 
+    /// The drawings whose outlines lie so close together that a tile may take more than a second, each once.
+    #[must_use]
+    pub fn slow_drawings(&self) -> &[crate::SlowDrawing] {
+        &self.program.slow
+    }
+
     /// The samples that are looked at before the first band, because nodes need to know the whole of their source.
     #[must_use]
     pub fn preparation(&self) -> u128 {

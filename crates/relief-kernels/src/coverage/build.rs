@@ -124,6 +124,7 @@ impl Builder {
             placed: Vec::new(),
             lookup: Lookup::empty(),
             bounds: Bounds::NONE,
+            work: 0,
             layered: false,
             clipped: false,
             capacity: CAPACITY,
@@ -378,7 +379,7 @@ impl Builder {
         room.shrink(&mut index.placed);
         index.lookup = placements(&index.placed, 64 * 256 * index.denominator, &mut room)?;
         index.capacity = CAPACITY.max(self.stack + 1);
-        check(&index, self.limits.work, &mut room)?;
+        index.work = check(&index, self.limits.work, &mut room)?;
         Ok(index)
     }
 

@@ -16,6 +16,9 @@ use super::room::Room;
 /// The most work of a tile, where no other limit is given: some ten seconds of a core at 8 bits.
 pub const MAX_WORK: u64 = 1 << 30;
 
+/// The work of a tile that takes some second of a core at 8 bits, and about three at 16.
+pub const WORK_OF_A_SECOND: u64 = MAX_WORK / 8;
+
 /// The sides of a tile that the work is measured with, in pixels.
 const TILE: (i64, i64) = (1_024, 64);
 /// Columns that are computed at once where there is much to look at.
@@ -23,18 +26,22 @@ const COLUMNS: i64 = 64;
 /// Bands that the rows of a tile may lie in: a band has more than half as many.
 const BANDS: usize = 3;
 
-/// Refuses an index of which a tile might take too long.
-pub(super) fn check(index: &Index, limit: u64, room: &mut Room) -> Result<(), Error> {
+/// The most work of a tile, or a bound of it where that is little. Refuses an index of which a tile might take too long.
+pub(super) fn check(index: &Index, limit: u64, room: &mut Room) -> Result<u64, Error> {
     // A number for each part now, and another where it has to be known what is near it.
     room.take(index.parts.len() as u64 * (size_of::<u64>() + size_of::<Option<u64>>()) as u64)?;
     let whole: Vec<u64> = index.parts.iter().map(|part| of_elements(index, part)).collect();
     let met = |placed: &Placed| meets(index, placed);
-    let all = index
-        .placed
-        .iter()
-        .map(|placed| met(placed).saturating_mul(whole[placed.part as usize]));
-    if all.fold(0, u64::saturating_add) <= limit {
-        return Ok(());
+    let of_all = |placed: &Placed| met(placed).saturating_mul(whole[placed.part as usize]);
+    let all = index.placed.iter().map(of_all).fold(0, u64::saturating_add);
+    let little = limit.min(WORK_OF_A_SECOND);
+    if all <= little {
+        return Ok(all);
+    }
+    // Most lies in other bands than a tile does.
+    let banded = in_bands(index, of_all);
+    if banded <= little {
+        return Ok(banded);
     }
     // Were all of it to meet one tile, it would be too much. So where does it lie? Of a band, all may be open at the same time.
     let parts = index.parts.iter().map(|part| part.lookup.longest());
@@ -54,10 +61,10 @@ pub(super) fn check(index: &Index, limit: u64, room: &mut Room) -> Result<(), Er
         of(&index.placed[item.id as usize])
     });
     if most <= limit {
-        return Ok(());
+        return Ok(most);
     }
     let Some(placed) = index.placed.iter().max_by_key(|placed| of(placed)) else {
-        return Ok(());
+        return Ok(most);
     };
     Err(Error::Dense {
         part: Part(placed.part),
@@ -65,6 +72,19 @@ pub(super) fn check(index: &Index, limit: u64, room: &mut Room) -> Result<(), Er
         work: most,
         limit,
     })
+}
+
+/// The greatest sum of all that lies in the bands of a tile, wherever it lies in them.
+fn in_bands(index: &Index, of: impl Fn(&Placed) -> u64) -> u64 {
+    let (mut most, mut sums) = (0, [0_u64; BANDS]);
+    for band in 0..index.lookup.bands.count() {
+        let own = index.lookup.band(band).iter();
+        sums[band % BANDS] = own
+            .map(|item| of(&index.placed[item.id as usize]))
+            .fold(0, u64::saturating_add);
+        most = most.max(sums.into_iter().fold(0, u64::saturating_add));
+    }
+    most
 }
 
 /// The width of a tile and what is rounded at its sides.

@@ -103,6 +103,8 @@ pub struct Index {
     pub(super) clipped: bool,
     /// Chains of which a tile is sure to take so many at once.
     pub(super) capacity: usize,
+    /// The most work of a tile.
+    pub(super) work: u64,
 }
 
 impl Index {
@@ -115,6 +117,12 @@ impl Index {
         let rest = &self.elements[first + 1..];
         let clips = rest.iter().take_while(|element| element.clip).count();
         first as u32..(first + 1 + clips) as u32
+    }
+
+    /// A bound of the work of a tile of 1 024 × 64 pixels, of which [`WORK_OF_A_SECOND`](super::WORK_OF_A_SECOND) take some second.
+    #[must_use]
+    pub const fn work(&self) -> u64 {
+        self.work
     }
 
     /// The bytes it holds.

@@ -52,7 +52,7 @@ mod weight;
 mod tests;
 
 pub use build::{Builder, Error, Limits};
-pub use density::MAX_WORK;
+pub use density::{MAX_WORK, WORK_OF_A_SECOND};
 pub use index::{Index, Lattice, Part};
 pub use weight::Weight;
 

@@ -161,7 +161,7 @@ impl Letters {
 const NO_BASELINE: &str = "this `dominant-baseline`";
 
 /// Properties of texts that are not followed, how they are called, and the values that change nothing.
-const UNFOLLOWED: [(&str, &str, &[&str]); 14] = [
+const UNFOLLOWED: [(&str, &str, &[&str]); 15] = [
     (
         "baseline-shift",
         "`baseline-shift`",
@@ -183,6 +183,7 @@ const UNFOLLOWED: [(&str, &str, &[&str]); 14] = [
     ("text-transform", "`text-transform`", &["none"]),
     ("font-variant", "`font-variant`", &["normal"]),
     ("font-stretch", "`font-stretch`", &["normal", "100%"]),
+    ("kerning", "`kerning`", &["auto"]),
     ("font-kerning", "`font-kerning`", &["auto", "normal"]),
     ("font-size-adjust", "`font-size-adjust`", &["none"]),
     ("font-feature-settings", "`font-feature-settings`", &["normal"]),

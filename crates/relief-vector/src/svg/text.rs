@@ -240,7 +240,8 @@ impl<'a, 'i> Drawer<'a, 'i> {
             self.warn(node, format!("{what} is not followed"));
         }
         for name in ["rotate", "textLength"] {
-            if node.attribute(name).is_some_and(|value| value.trim() != "0") {
+            let is_followed = |value: &str| name == "rotate" && value.trim() == "0";
+            if node.attribute(name).is_some_and(|value| !is_followed(value)) {
                 self.warn(node, format!("`{name}` is not followed"));
             }
         }
@@ -450,12 +451,11 @@ impl<'a, 'i> Drawer<'a, 'i> {
                 // A cluster has the moves of all its characters.
                 let next = clusters.partition_point(|cluster| *cluster <= own);
                 let end = clusters.get(next).copied().unwrap_or(run.len());
-                for character in own..end {
-                    // That of the first of its chunk has been taken.
-                    if !(is_first && character == 0) {
-                        pen[0] += run[character].by[0];
-                        pen[1] += run[character].by[1];
-                    }
+                // That of the first of its chunk has been taken.
+                let from = own.max(usize::from(is_first));
+                for moved in run.get(from..end).unwrap_or_default() {
+                    pen[0] += moved.by[0];
+                    pen[1] += moved.by[1];
                 }
                 last = Some(own);
             }

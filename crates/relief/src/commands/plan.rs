@@ -225,6 +225,14 @@ fn as_text(plan: &Plan, rounding: Option<Rounding>, file: Option<&PlannedFile>, 
             place.line
         );
     }
+    for drawing in plan.slow_drawings() {
+        let _ = writeln!(
+            text,
+            "slow     the outlines of line {} lie close together: 1024 × 64 pixels of them may take {:.0} s of a core; smaller pixels or fewer copies take less",
+            drawing.line,
+            drawing.seconds.ceil()
+        );
+    }
     memory(plan, &mut text);
     if let Some(file) = file {
         output(file, &mut text);
@@ -551,6 +559,11 @@ impl Serialize for AsJson<'_> {
             height: shape.band_height,
             in_flight: shape.bands,
         };
+        let slow = self.plan.slow_drawings().iter();
+        let slow: Vec<Value> = slow
+            .map(|slow| json!({ "line": slow.line, "seconds": slow.seconds }))
+            .collect();
+        map.serialize_entry("slow_drawings", &slow)?;
         map.serialize_entry("bands", &bands)?;
         map.serialize_entry("nodes", &Nodes(self.plan.nodes()))?;
         map.end()

@@ -8,7 +8,7 @@ use relief_raster::{Sample, ViewMut};
 
 use super::gather::Walk;
 use super::grid::{Grid, Piece};
-use super::visit::{Visit, Work, visit, visit_down};
+use super::visit::{Visit, Work, visit_down, visit_outwards};
 use super::{Scratch, Stop};
 use crate::coverage::{Index, Rule};
 
@@ -22,6 +22,8 @@ pub(super) const WORDS: usize = WIDTH * PIXEL;
 pub(super) const NUMBERS: usize = 4_096;
 /// Elements between two questions whether to go on.
 const CHECKED: u32 = 1_024;
+/// Elements after which is looked again where no place is left.
+const FILLED: u32 = 64;
 
 /// Computes the row of a piece, or stops where it is told to, and then some samples are any.
 pub(super) fn compute<S: Sample>(
@@ -48,6 +50,8 @@ pub(super) fn compute<S: Sample>(
         totals: [0; WIDTH],
         left: [0; MAX_LINES],
         open: lines,
+        full: 0,
+        taken: 0,
         own: rest,
         walks: &mut *scratch.walks.items,
         table: &mut *scratch.table.items,
@@ -62,15 +66,19 @@ pub(super) fn compute<S: Sample>(
             return false;
         }
         // Clips come with their element.
-        if !index.elements[visit.element as usize].clip {
+        if !index.elements[visit.element as usize].clip && row.has_room(&visit) {
             row.element(&visit);
+            row.taken += 1;
+            if row.taken.is_multiple_of(FILLED) {
+                row.fill();
+            }
         }
         row.open > 0
     };
     if index.layered {
         let _ = visit_down(index, grid, piece, &mut work, scratch.numbers.items, &mut each);
     } else {
-        let _ = visit(index, grid, piece, &mut work, &mut each);
+        let _ = visit_outwards(index, grid, piece, &mut work, &mut each);
     }
     scratch.copies += work.copies;
     let half = 1 << (grid.log_total() - 1);
@@ -98,6 +106,10 @@ struct Row<'a> {
     left: [u32; MAX_LINES],
     /// Lines with such places.
     open: usize,
+    /// A bit for each pixel of which no place is left, as far as was looked.
+    full: u64,
+    /// Elements that were not passed over.
+    taken: u32,
     /// The places of one line that an element covers, and those that one of its clips covers.
     own: &'a mut [u64],
     walks: &'a mut [Walk],
@@ -106,6 +118,41 @@ struct Row<'a> {
 }
 
 impl Row<'_> {
+    /// Whether a place may be left in the columns that an element reaches over. Where thousands overlap, most come after all are taken.
+    #[inline]
+    fn has_room(&self, visit: &Visit<'_>) -> bool {
+        if self.full == 0 {
+            return true;
+        }
+        let (bounds, denominator) = (
+            &self.index.elements[visit.element as usize].bounds,
+            self.index.denominator,
+        );
+        // Rounding moves a point by less than a unit.
+        let column = |x: i64, by: i64| (x + visit.offset.0 + by).div_euclid(256 * denominator);
+        let (first, last) = (
+            column(bounds.left, -denominator),
+            column(bounds.right, denominator),
+        );
+        let (first, last) = (first.max(0), last.min(WIDTH as i64 - 1));
+        if first > last {
+            return false;
+        }
+        let columns = (!0_u64 >> (63 - (last - first))) << first;
+        columns & !self.full != 0
+    }
+
+    /// Looks of which pixels no place is left.
+    fn fill(&mut self) {
+        for pixel in 0..self.words / PIXEL {
+            let is_full = (0..self.lines).all(|line| {
+                let words = &self.covered[line * WORDS + pixel * PIXEL..][..PIXEL];
+                words.iter().all(|word| *word == !0)
+            });
+            self.full |= u64::from(is_full) << pixel;
+        }
+    }
+
     /// Takes the places that an element and its clips cover.
     fn element(&mut self, visit: &Visit<'_>) {
         let value = u64::from(self.index.elements[visit.element as usize].value);

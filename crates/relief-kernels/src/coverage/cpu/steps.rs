@@ -77,6 +77,15 @@ impl<'a> Steps<'a> {
         })
     }
 
+    /// The first and the last of the rows that may have a copy, where all between are looked at.
+    pub(super) const fn all_rows(&self) -> Option<(i64, i64)> {
+        if self.gaps.is_some() {
+            None
+        } else {
+            Some(self.rows)
+        }
+    }
+
     /// The first column and the last of the copies of a row.
     pub(super) fn columns(&self, j: i64) -> (i64, i64) {
         let (u, v) = (self.lattice.u, self.lattice.v);

@@ -174,6 +174,8 @@ impl Window {
 /// In which order copies and elements are visited.
 enum Order<'a> {
     Any,
+    /// Those in the middle of the piece first.
+    Middle,
     /// From the topmost down; the lists hold numbers of placements and of elements.
     Down(&'a mut [u32], &'a mut [u32]),
 }
@@ -188,6 +190,17 @@ pub(super) fn visit<'a>(
     each: impl FnMut(Visit<'a>) -> bool,
 ) -> bool {
     visit_in(index, grid, piece, work, Order::Any, each)
+}
+
+/// As [`visit`]; of an array the copies come first that lie about the middle of the piece, which are likely to cover most of it.
+pub(super) fn visit_outwards<'a>(
+    index: &'a Index,
+    grid: &Grid,
+    piece: &Piece,
+    work: &mut Work<'_>,
+    each: impl FnMut(Visit<'a>) -> bool,
+) -> bool {
+    visit_in(index, grid, piece, work, Order::Middle, each)
 }
 
 /// As [`visit`], from the topmost element of all copies down. What `numbers` has room for is sorted at once.
@@ -217,7 +230,8 @@ fn visit_in<'a>(
     let bounds = &window.bounds;
     let bands = index.lookup.bands.of(bounds.top, bounds.bottom);
     match order {
-        Order::Any => {
+        Order::Any | Order::Middle => {
+            let outwards = matches!(order, Order::Middle);
             let first = bands.start as u32;
             for band in bands {
                 for item in index.lookup.in_band(band, bounds.left, bounds.right) {
@@ -225,7 +239,12 @@ fn visit_in<'a>(
                     if band as u32 != item.entry.max(first) {
                         continue;
                     }
-                    if !copies::<false>(index, grid, &window, item.id, work, &mut [], &mut each) {
+                    let go_on = if outwards {
+                        copies::<false, true>(index, grid, &window, item.id, work, &mut [], &mut each)
+                    } else {
+                        copies::<false, false>(index, grid, &window, item.id, work, &mut [], &mut each)
+                    };
+                    if !go_on {
                         return false;
                     }
                 }
@@ -242,7 +261,7 @@ fn visit_in<'a>(
                 all,
                 placements,
                 meets,
-                |id| copies::<true>(index, grid, &window, id, work, numbers, &mut each),
+                |id| copies::<true, false>(index, grid, &window, id, work, numbers, &mut each),
             )
         }
     }
@@ -313,10 +332,10 @@ fn descending(
     }
 }
 
-/// Visits all copies of a placement that meet the window: from the topmost down, or in any order.
+/// Visits all copies of a placement that meet the window: from the topmost down, from the middle outwards, or in any order.
 #[allow(clippy::too_many_arguments)]
 #[inline]
-fn copies<'a, const DOWN: bool>(
+fn copies<'a, const DOWN: bool, const OUTWARDS: bool>(
     index: &'a Index,
     grid: &Grid,
     window: &Window,
@@ -329,7 +348,15 @@ fn copies<'a, const DOWN: bool>(
     let part = &index.parts[*part as usize];
     let steps = Steps::new(lattice, &part.bounds, &window.bounds);
     let level = lattice.u.1 == 0;
-    for j in steps.rows::<DOWN>() {
+    let rows = if OUTWARDS { steps.all_rows() } else { None };
+    let mut from_the_middle = rows.map(outwards);
+    let mut in_turn = steps.rows::<DOWN>();
+    loop {
+        let next = match &mut from_the_middle {
+            Some(rows) => rows.next(),
+            None => in_turn.next(),
+        };
+        let Some(j) = next else { break };
         let down = lattice.origin.1 + j * lattice.v.1;
         let columns = if level && !window.crosses(index, grid, &part.bounds, down) {
             NONE
@@ -343,7 +370,14 @@ fn copies<'a, const DOWN: bool>(
             }
             continue;
         }
-        for i in in_order::<DOWN>(columns) {
+        for n in 0..=columns.1 - columns.0 {
+            let i = if OUTWARDS {
+                middle_out(columns, n)
+            } else if DOWN {
+                columns.1 - n
+            } else {
+                columns.0 + n
+            };
             let offset = (
                 lattice.origin.0 + i * lattice.u.0 + j * lattice.v.0,
                 down + i * lattice.u.1,
@@ -375,10 +409,20 @@ fn copies<'a, const DOWN: bool>(
     true
 }
 
-/// The numbers from the first to the last, or from the last to the first.
-fn in_order<const DOWN: bool>((first, last): (i64, i64)) -> impl Iterator<Item = i64> {
-    let count = (last - first + 1).max(0);
-    (0..count).map(move |n| if DOWN { last - n } else { first + n })
+/// The number `n` of those from the first to the last, from the one in the middle on to both sides in turn.
+#[inline]
+const fn middle_out((first, last): (i64, i64), n: i64) -> i64 {
+    let middle = first + (last - first) / 2;
+    // Of an even count there is one more above the middle, which comes first.
+    if n % 2 == 1 {
+        middle + n / 2 + 1
+    } else {
+        middle - n / 2
+    }
+}
+
+fn outwards((first, last): (i64, i64)) -> impl Iterator<Item = i64> {
+    (0..=last - first).map(move |n| middle_out((first, last), n))
 }
 
 #[inline]
@@ -451,4 +495,17 @@ fn elements_down<'a>(
             from: bands.0,
         })
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_come_from_the_middle_on_each_once() {
+        assert_eq!(outwards((3, 7)).collect::<Vec<_>>(), [5, 6, 4, 7, 3]);
+        assert_eq!(outwards((-2, 1)).collect::<Vec<_>>(), [-1, 0, -2, 1]);
+        assert_eq!(outwards((4, 4)).collect::<Vec<_>>(), [4]);
+        assert_eq!(outwards(NONE).count(), 0);
+    }
 }
