@@ -27,19 +27,21 @@ type Columns<L, const R: usize> = [[L; PART + LANES]; R];
 versions! {
     /// A row of medians of the 3 × 3 samples around each column but the outermost. `L` is `S`.
     pub(super) fn of_nine<S: Sample, L: Lane>(rows: View<'_, S>, out: &mut [L]) {
-        let rows: [&[L]; 3] = std::array::from_fn(|y| bytemuck::cast_slice(rows.row(y)));
         let mut columns: Columns<L, 3> = [[L::ZERO; PART + LANES]; 3];
         for (part, out) in out.chunks_mut(PART).enumerate() {
+            read(rows, part * PART, out.len() + 2, &mut columns);
             for at in (0..out.len() + 2).step_by(LANES) {
-                let mut column = read(&rows, part * PART + at);
+                let mut column = runs(&columns, at);
                 sort_three(&mut column);
                 put(&mut columns, at, &column);
             }
             for (at, out) in out.chunks_mut(LANES).enumerate() {
-                let [low, centre, high]: [[Run<L>; 3]; 3] = std::array::from_fn(|rank| beside(&columns[rank], at));
-                let low = greatest(&greatest(&low[0], &low[1]), &low[2]);
-                let high = least(&least(&high[0], &high[1]), &high[2]);
-                write(out, &middle_of(&low, &middle_of(&centre[0], &centre[1], &centre[2]), &high));
+                let at = at * LANES;
+                let [left, middle, right] = [runs(&columns, at), runs(&columns, at + 1), runs(&columns, at + 2)];
+                let low = greatest(&greatest(&left[0], &middle[0]), &right[0]);
+                let high = least(&least(&left[2], &middle[2]), &right[2]);
+                let centre = middle_of(&left[1], &middle[1], &right[1]);
+                out.copy_from_slice(&middle_of(&low, &centre, &high)[..out.len()]);
             }
         }
     }
@@ -48,66 +50,56 @@ versions! {
 versions! {
     /// A row of medians of the 5 × 5 samples around each column but the two outermost. `L` is `S`.
     pub(super) fn of_twenty_five<S: Sample, L: Lane>(rows: View<'_, S>, out: &mut [L]) {
-        let rows: [&[L]; 5] = std::array::from_fn(|y| bytemuck::cast_slice(rows.row(y)));
         let mut columns: Columns<L, 5> = [[L::ZERO; PART + LANES]; 5];
         for (part, out) in out.chunks_mut(PART).enumerate() {
+            read(rows, part * PART, out.len() + 4, &mut columns);
             for at in (0..out.len() + 4).step_by(LANES) {
-                let mut column = read(&rows, part * PART + at);
+                let mut column = runs(&columns, at);
                 sort(&mut column);
                 put(&mut columns, at, &column);
             }
             for (at, out) in out.chunks_mut(LANES).enumerate() {
-                let ranks: [[Run<L>; 5]; 5] = std::array::from_fn(|rank| {
-                    let mut ranks = beside(&columns[rank], at);
-                    sort(&mut ranks);
-                    ranks
-                });
-                write(out, &middle_of_sorted(&ranks));
+                let mut ranks = [[[L::ZERO; LANES]; 5]; 5];
+                for (ranks, row) in ranks.iter_mut().zip(&columns) {
+                    for (place, rank) in ranks.iter_mut().enumerate() {
+                        rank.copy_from_slice(&row[at * LANES + place..][..LANES]);
+                    }
+                    sort(ranks);
+                }
+                out.copy_from_slice(&middle_of_sorted(&ranks)[..out.len()]);
             }
         }
     }
 }
 
-/// A run of each row from column `at` on; beyond the end of the rows it is 0.
+/// Brings the samples of rows from column `at` on.
 #[inline(always)]
-fn read<L: Lane, const R: usize>(rows: &[&[L]; R], at: usize) -> [Run<L>; R] {
-    std::array::from_fn(|y| match rows[y][at..].first_chunk() {
-        Some(run) => *run,
-        None => {
-            let rest = &rows[y][at..];
-            let mut run = [L::ZERO; LANES];
-            run[..rest.len()].copy_from_slice(rest);
-            run
-        }
-    })
+fn read<S: Sample, L: Lane, const R: usize>(
+    rows: View<'_, S>,
+    at: usize,
+    count: usize,
+    columns: &mut Columns<L, R>,
+) {
+    for (y, column) in columns.iter_mut().enumerate() {
+        column[..count].copy_from_slice(bytemuck::cast_slice(&rows.row(y)[at..at + count]));
+    }
 }
 
-/// The runs that begin at the first column of a block of [`LANES`] and at those after it.
+/// A run of each row.
 #[inline(always)]
-fn beside<L: Lane, const R: usize>(row: &[L; PART + LANES], block: usize) -> [Run<L>; R] {
-    std::array::from_fn(|place| {
-        let run = row[block * LANES + place..].first_chunk();
-        // There is one after every block of a part.
-        run.copied().unwrap_or([L::ZERO; LANES])
-    })
+fn runs<L: Lane, const R: usize>(columns: &Columns<L, R>, at: usize) -> [Run<L>; R] {
+    let mut runs = [[L::ZERO; LANES]; R];
+    for (run, row) in runs.iter_mut().zip(columns) {
+        run.copy_from_slice(&row[at..at + LANES]);
+    }
+    runs
 }
 
 /// Puts a run of each row back.
 #[inline(always)]
 fn put<L: Lane, const R: usize>(columns: &mut Columns<L, R>, at: usize, runs: &[Run<L>; R]) {
     for (row, run) in columns.iter_mut().zip(runs) {
-        if let Some(place) = row[at..].first_chunk_mut() {
-            *place = *run;
-        }
-    }
-}
-
-/// Writes as much of a run as there is room for.
-#[inline(always)]
-fn write<L: Lane>(out: &mut [L], run: &Run<L>) {
-    match out.first_chunk_mut() {
-        Some(whole) => *whole = *run,
-        None => out.copy_from_slice(&run[..out.len()]),
+        row[at..at + LANES].copy_from_slice(run);
     }
 }
 
