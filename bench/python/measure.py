@@ -86,7 +86,7 @@ def of_dask(rounds: int, side: int, chunk: int) -> dict[str, Any]:
     """The sum of `side` × `side` filtered samples: one thread here, and two processes of one thread each."""
     from distributed import Client, LocalCluster
 
-    text = "relief version=1\ncanvas width=32768 height=32768\ngauss sigma=12 { (source)noise seed=3 }"
+    text = "relief version=1\ncanvas width=65536 height=65536\ngauss sigma=12 { (source)noise seed=3 }"
     alone = relief.parse(text, threads=1)
     places = [(y, x) for y in range(0, side, chunk) for x in range(0, side, chunk)]
     found = []
@@ -176,9 +176,9 @@ def main() -> None:
     record["many"] = ratios(3, lambda: engine.ask("many", 1, MANY, SMALL, SMALL), windows)
     engine.close()
     record["import"] = imported(min(rounds, 9))
-    # A graph of half a second, and one of several: starting a graph takes as long for both.
-    record["dask"] = of_dask(5, 8_192, 2_048)
-    record["dask_longer"] = of_dask(3, 32_768, 4_096)
+    # The same graph over more and more samples: what Dask takes for its tasks stays.
+    for name, rounds, side, chunk in [("dask", 5, 8_192, 2_048), ("dask_gigapixel", 3, 32_768, 4_096), ("dask_longer", 3, 65_536, 8_192)]:
+        record[name] = of_dask(rounds, side, chunk)
 
     rate = MANY / record["many"]["package_seconds"]
     record["many"]["windows_per_second"] = rate
@@ -188,7 +188,8 @@ def main() -> None:
         ("10 000 windows of 256²: a second ÷ 1 000", "≥ 1", rate / 1_000, rate >= 1_000),
         ("… ÷ the engine", "–", record["many"]["ratio"], None),
         ("Dask over two processes ÷ one thread, 64 Mpx", "≥ 1.8", record["dask"]["ratio"], record["dask"]["ratio"] >= 1.8),
-        ("… 1 Gpx", "≥ 1.8", record["dask_longer"]["ratio"], record["dask_longer"]["ratio"] >= 1.8),
+        ("… 1 Gpx", "≥ 1.8", record["dask_gigapixel"]["ratio"], record["dask_gigapixel"]["ratio"] >= 1.8),
+        ("… 4 Gpx", "≥ 1.8", record["dask_longer"]["ratio"], record["dask_longer"]["ratio"] >= 1.8),
         ("import ÷ 50 ms", "≤ 1", record["import"]["of_50_ms"], record["import"]["of_50_ms"] <= 1),
     ]
     print("| what | target | reached | |\n|---|---|---|---|")

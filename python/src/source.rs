@@ -1,7 +1,7 @@
 //! Where the pictures and files of a design come from: arrays by name, then files.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::io::{Cursor, Read};
+use std::io::{self, Cursor, Read};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
