@@ -46,7 +46,7 @@ const ROWS: &[(&str, Count)] = &[
         },
     ),
     (
-        "designs made of any bytes, computed in several ways",
+        "designs made of any bytes, computed in several layouts",
         Source {
             file: CORPUS,
             after: "fn designs_made_of_any_bytes_have_the_same_samples_in_every_way",
