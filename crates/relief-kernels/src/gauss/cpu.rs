@@ -3,7 +3,7 @@
 //! Weights of a column sum to 2^16, so its sum fits in 32 bits. Across, these sums are weighted as numbers of binary64: every product and
 //! every sum of them is a whole number below 2^53, so nothing is rounded before the end, and vectors multiply twice as many of them as integers of
 //! 64 bits. Samples at equal distance are added before they are multiplied. A block of columns takes all its weights before the next begins,
-//! so its totals stay in registers. Samples of 8 bits have products of their own where the processor does ([`super::bytes`]).
+//! so its totals stay in registers. Samples of 8 bits have products of their own where the processor does (`bytes.rs`).
 
 use relief_raster::{Sample, View, ViewMut};
 

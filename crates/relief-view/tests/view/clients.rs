@@ -3,6 +3,8 @@
 //! `RELIEF_READERS` names a Python that has what `tests/clients.txt` lists, `RELIEF_OPENSEADRAGON` the folder of `openseadragon.min.js`;
 //! without them these tests say that they were skipped. `RELIEF_REQUIRE_READERS=1` asks for the first.
 
+#![expect(clippy::print_stderr, reason = "a test says that it was skipped")]
+
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;
