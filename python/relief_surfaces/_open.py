@@ -256,7 +256,7 @@ def check(
 
     >>> import relief_surfaces as relief
     >>> print(relief.check("relief version=1\\ncanvas width=4 height=3\\nfill value=300"))
-    error E402: `fill value`: 300 is no sample of 8 bits: they are 0 to 255
+    error E402: `fill value`: 300 is not a sample of 8 bits: they are 0 to 255
       3 | fill value=300
         |            ^^^ out of range
       2 | canvas width=4 height=3

@@ -330,6 +330,33 @@ fn hostile_documents_are_refused() {
 }
 
 #[test]
+fn style_sheets_that_would_take_long_to_match_are_refused() {
+    let nested = |levels: usize, ancestors: usize| {
+        let style = format!("<style>a {}rect{{fill:red}}</style>", "g ".repeat(ancestors));
+        let (open, close) = ("<g>".repeat(levels), "</g>".repeat(levels));
+        document(&format!("{style}{open}<rect width='5' height='5'/>{close}"))
+    };
+    let drawn = |text: &str| draw_with(text, &Options::default());
+    assert!(drawn(&nested(60, 2)).is_ok());
+    for (levels, ancestors) in [(60, 30), (90, 5)] {
+        let error = drawn(&nested(levels, ancestors)).unwrap_err();
+        assert!(matches!(error, Error::Styles { .. }), "{error}");
+        assert!(error.to_string().contains("name fewer ancestors"), "{error}");
+    }
+    let rules: String = (0..20_000)
+        .map(|number| format!(".a{number} text .b{number}{{fill:red}}"))
+        .collect();
+    let error = drawn(&document(&format!("<style>{rules}</style>"))).unwrap_err();
+    assert!(error.to_string().contains("more than 262144 bytes"), "{error}");
+    let style = "fill:red;".repeat(500);
+    let error = drawn(&document(&format!(
+        "<rect width='1' height='1' style='{style}'/>"
+    )))
+    .unwrap_err();
+    assert!(error.to_string().contains("more than 4096 bytes"), "{error}");
+}
+
+#[test]
 fn entities_that_grow_and_texts_that_are_no_svg_are_refused() {
     let limits = Limits::default();
     let mut entities = String::from("<!DOCTYPE svg [<!ENTITY a '0 0 0 0 0 0 0 0 0 0'>");

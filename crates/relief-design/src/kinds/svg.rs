@@ -104,6 +104,7 @@ fn named(path: &str, error: &svg::Error) -> String {
         }
         svg::Error::Depth { .. }
         | svg::Error::Loop { .. }
+        | svg::Error::Styles { .. }
         | svg::Error::Refused { .. }
         | svg::Error::Font { .. } => {
             format!("{path}:{error}")

@@ -35,6 +35,8 @@ pub(super) struct Drawer<'a, 'i> {
     names: HashMap<&'a str, Node<'a, 'i>>,
     pub(super) sketch: Sketch,
     visited: u64,
+    /// What matching an element with all rules comes to.
+    ways: u64,
     /// Uses and clip paths that are being drawn.
     open: Vec<roxmltree::NodeId>,
     warnings: Vec<Warning>,
@@ -44,14 +46,70 @@ pub(super) struct Drawer<'a, 'i> {
     mixed: bool,
 }
 
-/// Rules of style sheets times elements.
+/// Ways to match rules of style sheets with elements: a rule that names ancestors is tried with each choice of so many among those of an element.
 const MAX_MATCHES: u64 = 1 << 28;
+
+/// Bytes of all style sheets, and of a `style` attribute: their reader takes time by the square of them.
+const MAX_SHEETS: usize = 256 << 10;
+const MAX_STYLE: usize = 4 << 10;
+
+/// How many ways there are to choose `count` of `all`.
+fn choices(all: u64, count: u64) -> u64 {
+    let step = |ways: u64, number: u64| ways.saturating_mul(all.saturating_sub(number)) / (number + 1);
+    (0..count.min(all)).fold(1, step).max(1)
+}
+
+/// Refuses style sheets that take long to read, and tells how long each element takes to match with their rules, in rules that name
+/// no ancestors.
+fn matching(document: &Document<'_>, sheet: &StyleSheet<'_>, depth: u64) -> Result<u64, Error> {
+    let mut bytes = 0;
+    for node in document
+        .tree
+        .root_element()
+        .descendants()
+        .filter(Node::is_element)
+    {
+        let refused = |what: String| Error::Styles {
+            place: document.place(node),
+            what,
+        };
+        if node.tag_name().name() == "style" {
+            bytes += node.text().map_or(0, str::len);
+            if bytes > MAX_SHEETS {
+                return Err(refused(format!(
+                    "style sheets have more than {MAX_SHEETS} bytes; write colours as attributes"
+                )));
+            }
+        }
+        if node
+            .attribute("style")
+            .is_some_and(|style| style.len() > MAX_STYLE)
+        {
+            return Err(refused(format!("a `style` has more than {MAX_STYLE} bytes")));
+        }
+    }
+    // A selector names its ancestors one after the other, with blanks between.
+    let named = |rule: &simplecss::Rule<'_>| rule.selector.to_string().split_whitespace().count() as u64;
+    let ways = |rule| choices(depth, named(rule).saturating_sub(1));
+    Ok(sheet.rules.iter().map(ways).fold(0, u64::saturating_add))
+}
 
 pub(super) fn draw(document: &Document<'_>, options: &Options, fonts: &[&Font]) -> Result<Picture, Error> {
     let root = document.tree.root_element();
     let mut sheet = StyleSheet::new();
+    // Before they are read.
+    matching(document, &sheet, 0)?;
     let mut names = HashMap::new();
+    let (mut depths, mut deepest) = (Vec::new(), 0_u32);
     for node in root.descendants().filter(Node::is_element) {
+        // Parents stand before their children.
+        let outer = node
+            .parent_element()
+            .and_then(|parent| depths.get(parent.id().get_usize()));
+        let depth = outer.map_or(0, |outer: &u32| outer + 1);
+        depths.resize(node.id().get_usize() + 1, 0);
+        depths[node.id().get_usize()] = depth;
+        deepest = deepest.max(depth);
         if node.tag_name().name() == "style"
             && node.attribute("type").is_none_or(|kind| kind == "text/css")
             && let Some(text) = node.text()
@@ -62,8 +120,10 @@ pub(super) fn draw(document: &Document<'_>, options: &Options, fonts: &[&Font]) 
             names.entry(name).or_insert(node);
         }
     }
+    let ways = matching(document, &sheet, deepest.into())?;
     let mut drawer = Drawer {
         document,
+        ways,
         options,
         fonts,
         sheet,
@@ -191,9 +251,17 @@ impl<'a, 'i> Drawer<'a, 'i> {
     pub(super) fn visit(&mut self, node: Node<'_, '_>, depth: u32) -> Result<(), Error> {
         let limits = &self.options.limits;
         self.visited += 1;
-        let matches = self.visited.saturating_mul(self.sheet.rules.len() as u64);
-        if self.visited > limits.items || matches > MAX_MATCHES {
+        if self.visited > limits.items {
             return Err(self.refused(node)(Refused::Items(limits.items)));
+        }
+        if self.visited.saturating_mul(self.ways) > MAX_MATCHES {
+            let rules = self.sheet.rules.len();
+            return Err(Error::Styles {
+                place: self.document.place(node),
+                what: format!(
+                    "matching the {rules} rules of style sheets with all elements takes too long; name fewer ancestors in selectors, or write attributes"
+                ),
+            });
         }
         if depth > limits.depth {
             return Err(Error::Depth {

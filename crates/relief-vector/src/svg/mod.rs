@@ -145,6 +145,14 @@ pub enum Error {
         /// The limit.
         limit: u32,
     },
+    /// Style sheets that would take too long to match.
+    #[error("{place}: {what}")]
+    Styles {
+        /// Where.
+        place: Place,
+        /// What there is too much of, and what may be.
+        what: String,
+    },
     /// An element contains itself.
     #[error("{place}: {what} refers to itself")]
     Loop {

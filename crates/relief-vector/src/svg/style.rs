@@ -84,7 +84,9 @@ impl Letters {
     fn set(&mut self, parent: &Self, name: &str, value: &str) {
         match name {
             "font" => {
-                if let Ok(font) = FontShorthand::from_str(value) {
+                // Lines do not follow each other by themselves: how tall one is changes nothing.
+                let without = without_line_height(value);
+                if let Ok(font) = FontShorthand::from_str(&without) {
                     self.families = Some(font.font_family.into());
                     self.own_size = Some(font.font_size.into());
                     self.set(parent, "font-weight", font.font_weight.unwrap_or("normal"));
@@ -445,6 +447,17 @@ fn rule(value: &str, into: &mut Rule) {
 
 /// An element as style sheets ask for it.
 struct Element<'a, 'i>(Node<'a, 'i>);
+
+/// A `font` without the height of a line, which follows the size after a slash.
+fn without_line_height(font: &str) -> String {
+    let families = font.find(['"', '\'', ',']).unwrap_or(font.len());
+    let Some(slash) = font[..families].find('/') else {
+        return font.to_owned();
+    };
+    let height = font[slash + 1..].trim_start();
+    let rest = height.find(char::is_whitespace).map_or("", |end| &height[end..]);
+    format!("{}{rest}", font[..slash].trim_end())
+}
 
 impl simplecss::Element for Element<'_, '_> {
     fn parent_element(&self) -> Option<Self> {
