@@ -61,7 +61,7 @@ const ROWS: &[(&str, Count)] = &[
         },
     ),
     (
-        "plans drawn at random that keep to the memory allowed",
+        "plans drawn at random that stay within the memory allowed",
         Source {
             file: "crates/relief-engine/tests/engine/memory.rs",
             after: "proptest! {",
@@ -117,7 +117,7 @@ const ROWS: &[(&str, Count)] = &[
         },
     ),
     (
-        "texts and designs that a fuzzer found worth keeping",
+        "texts and designs that a fuzzer found to reach new code",
         Files {
             folder: "fuzz/corpus/design_text",
             extension: "",
