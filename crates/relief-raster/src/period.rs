@@ -119,6 +119,14 @@ impl Period {
     /// The place of (x, y) in the cell.
     #[must_use]
     pub fn reduce(&self, x: i64, y: i64) -> (u64, u64) {
+        // Numbers of 64 bits do for all but very large cells, in a fraction of the time.
+        if let (Ok(a), Ok(c)) = (u32::try_from(self.a), i64::try_from(self.c)) {
+            let a = i64::from(a);
+            // `b` is less than `a`.
+            let shift = y.div_euclid(c).rem_euclid(a) as u64 * self.b % self.a;
+            let column = (x.rem_euclid(a) - shift.cast_signed()).rem_euclid(a);
+            return (column.unsigned_abs(), y.rem_euclid(c).unsigned_abs());
+        }
         let rows = i128::from(y).div_euclid(i128::from(self.c));
         let row = i128::from(y).rem_euclid(i128::from(self.c));
         let a = i128::from(self.a);

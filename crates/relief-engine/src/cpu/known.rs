@@ -29,6 +29,8 @@ struct Answer {
     zeros: bool,
     /// Whether the least and greatest samples of what is held are looked for in every part of it.
     thorough: bool,
+    /// Whether planes that repeat over a texture are looked at together with it.
+    lays: Cell<bool>,
     tables: RefCell<Tables>,
 }
 
@@ -83,6 +85,7 @@ impl<'a, S: Sample> Asked<'a, S> {
             left: Cell::new((blocks as u64 * MOST_FOR_EACH).max(MOST)),
             zeros: thorough || levels.is_some_and(|levels| levels.zeros),
             thorough,
+            lays: Cell::new(false),
             tables: RefCell::default(),
         };
         ask(&Asked {
@@ -101,11 +104,28 @@ impl<'a, S: Sample> Asked<'a, S> {
         left.is_some()
     }
 
-    fn step(&self) -> &'a Step {
+    /// Looks at planes that repeat over a texture together with it from now on: that takes some time, and is of use for sums alone.
+    pub(super) fn with_laid(&self) {
+        self.answer.lays.set(true);
+    }
+
+    pub(super) const fn levels(&self) -> Option<&'a Levels> {
+        self.levels
+    }
+
+    pub(super) const fn store(&self) -> Option<&'a Store<S>> {
+        self.store
+    }
+
+    pub(super) const fn node(&self) -> usize {
+        self.node
+    }
+
+    pub(super) fn step(&self) -> &'a Step {
         &self.program.steps[self.node]
     }
 
-    fn plane(&self) -> Option<&'a Plane<S>> {
+    pub(super) fn plane(&self) -> Option<&'a Plane<S>> {
         self.store.and_then(|store| store.planes[self.node].get())
     }
 
@@ -329,7 +349,7 @@ impl<'a, S: Sample> Asked<'a, S> {
     }
 
     /// The steps of a table, the first first.
-    fn steps_of(&self, table: u32) -> Vec<Through> {
+    pub(super) fn steps_of(&self, table: u32) -> Vec<Through> {
         let tables = self.answer.tables.borrow();
         let mut steps = Vec::new();
         let mut table = table;
@@ -344,7 +364,7 @@ impl<'a, S: Sample> Asked<'a, S> {
         steps
     }
 
-    fn stepped(&self, steps: &[Through], sample: u16) -> u16 {
+    pub(super) fn stepped(&self, steps: &[Through], sample: u16) -> u16 {
         let entry = |table: usize, sample: u16| {
             let entry = self.program.tables[table].get(usize::from(sample));
             entry.copied().unwrap_or(0)
@@ -374,7 +394,7 @@ impl<'a, S: Sample> Asked<'a, S> {
         }
     }
 
-    fn of(&self, child: usize) -> Self {
+    pub(super) fn of(&self, child: usize) -> Self {
         Self { node: child, ..*self }
     }
 }
@@ -394,6 +414,17 @@ impl<S: Sample> Known for Asked<'_, S> {
 
     fn blocks_within(&self, child: usize, grid: Grid<'_>, out: &mut [Block]) {
         self.of(child).blocks(grid, out);
+    }
+
+    fn laid_from(&self, links: &[Link], hull: Rect) -> Option<usize> {
+        let stack = self.answer.lays.get().then(|| self.stack(links, hull))?;
+        stack.map(|stack| stack.first())
+    }
+
+    fn lay(&self, links: &[Link], grid: Grid<'_>, below: &mut [Block], out: &mut [Block]) {
+        if let Some(stack) = self.stack(links, grid.hull()) {
+            Self::lay(self, &stack, grid, below, out);
+        }
     }
 
     fn corners(&self, child: usize, xs: &[i64], ys: &[i64]) -> Option<Corners> {

@@ -82,6 +82,7 @@ impl<S: Sample> Cpu<S> {
             grid.len(),
             zeros,
             |root: &Asked<'_, S>| {
+                root.with_laid();
                 with_hints(root, coarse, |fine| {
                     let mut blocks = vec![Block::EMPTY; fine.len()];
                     root.blocks(fine, &mut blocks);

@@ -2,6 +2,7 @@
 
 mod counts;
 mod known;
+mod laid;
 mod levels;
 mod permits;
 mod prepare;

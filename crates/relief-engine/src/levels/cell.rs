@@ -23,7 +23,8 @@ pub(crate) struct RowSums {
     above: Vec<u64>,
 }
 
-const fn gcd(a: u64, b: u64) -> u64 {
+/// The greatest number that divides both.
+pub(crate) const fn gcd(a: u64, b: u64) -> u64 {
     let (mut a, mut b) = (a, b);
     while b > 0 {
         (a, b) = (b, a % b);

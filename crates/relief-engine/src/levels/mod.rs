@@ -1,6 +1,7 @@
 //! Levels: what is known of blocks of a raster, from closed forms, from what the plan keeps, and from samples.
 
 mod cell;
+mod laid;
 mod plane;
 mod table;
 
@@ -14,7 +15,8 @@ use relief_raster::{Period, Rect, Sample, View};
 use crate::Error;
 use crate::node::{Block, Bounds, Grid, Summary, Through};
 use crate::program::{Keep, Program};
-pub(crate) use cell::{CellSums, RowSums};
+pub(crate) use cell::{CellSums, RowSums, gcd};
+pub(crate) use laid::{Below, Cells, Copy, Laid, Layer, MOST_BYTES_OF_COPIES, Span, Windows};
 pub(crate) use plane::{PlaneSums, direct};
 use table::TableSums;
 
@@ -123,6 +125,8 @@ pub(crate) struct Levels {
     tables: Vec<OnceLock<TableSums>>,
     /// Sums of cells through tables, by the number of their node and what their samples go through.
     tabled: Mutex<Tabled>,
+    /// Sums of planes that repeat over textures.
+    pub(crate) laid: Laid,
     /// Whether what nodes make of samples depends on how many of them are 0.
     pub(crate) zeros: bool,
 }
@@ -135,6 +139,7 @@ impl Levels {
             pictures: program.pictures.iter().map(|_| OnceLock::new()).collect(),
             tables: program.tables.iter().map(|_| OnceLock::new()).collect(),
             tabled: Mutex::default(),
+            laid: Laid::default(),
             zeros: (program.steps.iter())
                 .flat_map(|step| step.links.iter().map(|link| step.kind.folds(link.role)))
                 .any(|fold| matches!(fold, Some(Fold::Over | Fold::Mask))),
@@ -155,10 +160,11 @@ impl Levels {
             .map(|picture| PlaneSums::bytes(picture.held.width(), picture.held.height()));
         let tables = program.tables.iter().map(|table| TableSums::bytes(table.len()));
         let refining = LEAF * LEAF * program.canvas.depth.bytes() + MOST_PARTS * size_of::<Part>() as u64;
-        // A node asks its children one after the other, and holds what it knows itself.
+        // A node asks its children one after the other, and holds what it knows itself, and what lies under those that are looked at together.
         let asked = chunk(threads, program.nesting) as u64;
-        let asking = 2 * (program.nesting as u64 + 1) * 2 * asked * size_of::<Block>() as u64;
+        let asking = 3 * (program.nesting as u64 + 1) * 2 * asked * size_of::<Block>() as u64;
         let piece = PIECE * size_of::<Summary>() as u64;
+        let lays = (program.steps.iter()).any(|step| step.kind.repeats().is_some());
         program
             .steps
             .iter()
@@ -169,6 +175,7 @@ impl Levels {
                 (refining + asking + cell::MOST_SAMPLES * 8).saturating_mul(threads),
                 piece.saturating_mul(readers),
                 MOST_TABLED,
+                if lays { laid::ALL_BYTES } else { 0 },
             ])
             .fold(0, u64::saturating_add)
     }

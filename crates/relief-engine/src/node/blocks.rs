@@ -109,7 +109,7 @@ impl Through {
     }
 
     /// Whether it leaves every sample as it is.
-    fn changes_nothing(self, max: u16) -> bool {
+    pub(crate) fn changes_nothing(self, max: u16) -> bool {
         match self {
             Self::Table(_) | Self::Reaching(_) => false,
             Self::Folded(fold, other) => match fold {
@@ -157,7 +157,7 @@ impl Block {
     }
 
     /// The sample that all of them are.
-    fn one(&self) -> Option<u16> {
+    pub(crate) fn one(&self) -> Option<u16> {
         let bounds = self.summary.bounds();
         (self.summary.pixels > 0 && bounds.least == bounds.greatest).then_some(bounds.least)
     }

@@ -99,6 +99,12 @@ pub(crate) trait Known {
     /// What is known of every block of `grid` of a child, in its own coordinates and within it.
     fn blocks_within(&self, child: usize, grid: Grid<'_>, out: &mut [Block]);
 
+    /// The number of the first of the last children that are planes which repeat with the same steps; see [`lay`](Self::lay).
+    fn laid_from(&self, links: &[Link], hull: Rect) -> Option<usize>;
+
+    /// Narrows what is known of the sums of blocks when these planes are folded over what is known of the blocks `below`.
+    fn lay(&self, links: &[Link], grid: Grid<'_>, below: &mut [Block], out: &mut [Block]);
+
     /// Sums of the samples of a child above and to the left of places, from the first of them on, where all of it is held; places ascend.
     fn corners(&self, child: usize, xs: &[i64], ys: &[i64]) -> Option<Corners>;
 

@@ -173,6 +173,11 @@ pub(crate) trait Node {
         None
     }
 
+    /// After how many columns and rows the first child is there again, of a kind that repeats it along the axes with nothing between copies.
+    fn repeats(&self) -> Option<(u64, u64)> {
+        None
+    }
+
     /// How the node repeats within `own`, its rectangle in its own coordinates; `children` say how they do.
     fn period(&self, _own: Rect, _links: &[Link], _children: &[Option<Periodic>]) -> Option<Periodic> {
         None

@@ -66,7 +66,14 @@ impl Node for Compose {
             *block = Block::of(Summary::constant(0, rect.area()));
         }
         let mut child = vec![Block::EMPTY; out.len()];
-        for link in &links[first_that_counts(links, grid.hull())..] {
+        let first = first_that_counts(links, grid.hull());
+        // The last of them may be better known together.
+        let laid = known.laid_from(links, grid.hull()).filter(|laid| *laid > first);
+        let mut below = Vec::new();
+        for (number, link) in links.iter().enumerate().skip(first) {
+            if laid == Some(number) {
+                below.extend_from_slice(out);
+            }
             let operation = operation(link.role);
             let beyond = grid.hull().intersection(&link.extent.in_parent()).is_empty();
             if beyond && zero_is_identity(operation) {
@@ -74,6 +81,9 @@ impl Node for Compose {
             }
             of_child(known, link, grid, &mut child);
             fold_blocks(known, out, operation, &child);
+        }
+        if let Some(laid) = laid {
+            known.lay(&links[laid..], grid, &mut below, out);
         }
     }
 

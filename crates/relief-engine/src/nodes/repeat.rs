@@ -112,6 +112,10 @@ impl Node for Repeat {
         })
     }
 
+    fn repeats(&self) -> Option<(u64, u64)> {
+        Some((self.step_x, self.step_y))
+    }
+
     fn footprint(&self, _: &Link, _: usize) -> Footprint {
         Footprint::Anywhere
     }

@@ -6,10 +6,11 @@ use relief_engine::{
 };
 
 use crate::oracle::evaluate::Oracle;
+use crate::oracle::model::Picture;
 use crate::oracle::strategy::models;
 use crate::parts::{fraction, within};
 use crate::pictures::Pictures;
-use crate::run::{design, parse, renderer};
+use crate::run::{design, parse, parse_with, renderer};
 
 const STATISTICS: [Statistic; 3] = [Statistic::Mean, Statistic::Least, Statistic::Greatest];
 
@@ -107,6 +108,143 @@ proptest! {
             let place = within(Rect::sized(raster.width, raster.height), place);
             let summary = renderer.summary(place, statistic, effort, &Cancel::new()).unwrap();
             prop_assert!(holds(&summary, pixels(&samples, raster.width, place)), "{summary:?} of {place:?}");
+        }
+    }
+}
+
+/// Pictures of marks: strokes, and samples of any kind.
+fn pictures_of_marks(max: u16) -> Pictures {
+    let picture = |width: u64, height: u64, sample: &dyn Fn(u64, u64) -> u16| Picture {
+        width,
+        height,
+        samples: (0..width * height)
+            .map(|at| sample(at % width, at / width))
+            .collect(),
+    };
+    let strokes = picture(90, 70, &|x, y| {
+        if (x / 12 + y / 20) % 3 == 0 || x.abs_diff(y) < 6 {
+            max
+        } else {
+            0
+        }
+    });
+    let any = picture(60, 50, &|x, y| {
+        ((x * 7_919 + y * 104_729) % (u64::from(max) + 1)) as u16
+    });
+    let soft = picture(120, 90, &|x, y| (u64::from(max) * (x + y) / 210) as u16);
+    Pictures(vec![strokes.clone(), strokes, any.clone(), any, soft])
+}
+
+/// Marks over a texture: what lies below, and the last children of a `compose`.
+fn marks() -> impl Strategy<Value = (String, bool)> {
+    let below = prop_oneof![
+        Just(
+            "(base)lattice blend=\"mean\" { u 13 4; v -5 11; (pattern)ramp axis=\"x\" from=20 to=250 width=12 height=10 }"
+        ),
+        Just(
+            "(base)lattice { u 9 2; v -3 8; (pattern)disc diameter=7 value=201 }; (multiply)ramp axis=\"x\" from=190 to=255"
+        ),
+        Just("(base)lattice { u 9 2; v -3 8; (pattern)image \"p2\" }; (add)ramp axis=\"y\" from=0 to=20"),
+        Just(
+            "(base)repeat step-x=6 step-y=5 { (pattern)disc diameter=5 value=90 }; (max)ramp axis=\"y\" from=10 to=30"
+        ),
+        Just("(base)fill value=170"),
+        Just("(base)ramp axis=\"x\" from=0 to=255"),
+    ];
+    let role = prop_oneof![
+        2 => Just("multiply"), 2 => Just("max"), 1 => Just("min"), 1 => Just("add"), 1 => Just("subtract"), 1 => Just("over"), 1 => Just("mask"), 1 => Just("mean"),
+    ];
+    let layer = (role, 0..4_usize, 20..180_i32, 20..100_i32);
+    (below, proptest::collection::vec(layer, 1..4), any::<bool>(), 0..40_u32, 0..30_u32).prop_map(
+        |(below, layers, deep, x, y)| {
+            let (step_x, step_y) = (300 + x, 200 + y);
+            let repeats = layers.into_iter().map(|(role, pattern, x, y)| {
+                let distance = |profile: &str| {
+                    format!("distance radius=12 width={step_x} height={step_y} {{ (mask)image \"p0\" x={x} y={y}; profile {profile} }}")
+                };
+                let pattern = match pattern {
+                    0 => format!("image \"p2\" x={x} y={y}"),
+                    1 => format!("image \"p4\" x={x} y={y}"),
+                    2 => distance("\"255 * d / 12\" beyond=255"),
+                    _ => distance("\"255 * (1 - d / 12)\" beyond=0"),
+                };
+                let (kind, rest) = pattern.split_once(' ').unwrap_or_default();
+                format!("; ({role})repeat step-x={step_x} step-y={step_y} {{ (pattern){kind} {rest} }}")
+            });
+            let text = format!("compose {{ {below}{} }}", repeats.collect::<String>());
+            let (depth, text) = if deep {
+                (16, text.replace("255", "65535").replace("=250", "=60000"))
+            } else {
+                (8, text)
+            };
+            (format!("relief version=1\ncanvas width=1300 height=900 bits={depth}\n{text}"), deep)
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 80, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Planes that repeat over a texture are looked at together with it; the pixels are those that are computed.
+    #[test]
+    fn marks_over_a_texture_lie_within_what_is_said_of_their_sums(
+        (text, deep) in marks(),
+        threads in 1..3_usize,
+        effort in prop_oneof![3 => Just(0_u64), 1 => Just(20_000)],
+    ) {
+        let images = pictures_of_marks(if deep { u16::MAX } else { 255 });
+        let renderer = renderer(&parse_with(&text, &images), &images, &Options::default().threads(threads).levels());
+        let raster = renderer.plan().raster();
+        let all = level(&renderer, 0, Rect::sized(raster.width, raster.height), Statistic::Mean, u64::MAX).unwrap().0;
+        let places = |of: u32| {
+            let (columns, rows) = renderer.level_size(of);
+            let all = Rect::sized(columns, rows);
+            // Large blocks one by one: copies are summed once for all of them where there are many for a block.
+            let each = (0..rows as i64).flat_map(move |y| (0..columns as i64).map(move |x| Rect::sized(1, 1).translated(x, y)));
+            if of < 9 { vec![all] } else { each.collect() }
+        };
+        for (of, window) in [4, 5, 6, 7, 9].into_iter().flat_map(|of| places(of).into_iter().map(move |window| (of, window))) {
+            let (found, exactness) = level(&renderer, of, window, Statistic::Mean, effort).unwrap();
+            let off = match exactness {
+                Exactness::Exact => 0,
+                Exactness::Within(off) => off,
+            };
+            for (at, found) in found.into_iter().enumerate() {
+                let (x, y) = (window.x() + at as i64 % window.width() as i64, window.y() + at as i64 / window.width() as i64);
+                let block = Rect::between(x << of, y << of, (x + 1) << of, (y + 1) << of).intersection(&Rect::sized(raster.width, raster.height));
+                let right = figure(pixels(&all, raster.width, block), Statistic::Mean);
+                prop_assert!(found.abs_diff(right) <= off, "{found} for {right} at {x}, {y} of level {of}, said to be within {off}: {text}");
+            }
+        }
+    }
+}
+
+/// Blocks of a sheet of marks over a texture are told within a 32nd of the range, without computing a sample.
+#[test]
+fn a_sheet_of_marks_is_known_within_a_32nd() {
+    for (depth, max) in [(8, 255_u16), (16, 65_535)] {
+        let text = format!(
+            "relief version=1\ncanvas width=2000000 height=1800000 bits={depth}\n\
+             compose {{ (base)lattice {{ u 90 20; v -15 85; (pattern)image \"p2\" }}\n\
+             (multiply)ramp axis=\"x\" from={} to={max}\n\
+             (multiply)repeat step-x=600 step-y=500 {{ (pattern)distance radius=15 width=600 height=500 {{ \
+                (mask)image \"p0\" x=100 y=80; profile \"{max} * (d - 5) / 10\" beyond={max} }} }}\n\
+             (max)repeat step-x=600 step-y=500 {{ (pattern)distance radius=5 width=600 height=500 {{ \
+                (mask)image \"p0\" x=100 y=80; profile \"{max} * (1 - d / 5)\" beyond=0 }} }} }}",
+            max - 25,
+        );
+        let images = pictures_of_marks(max);
+        let renderer = renderer(&parse_with(&text, &images), &images, &Options::default().levels());
+        for of in 6..=10 {
+            let (columns, rows) = renderer.level_size(of);
+            let window =
+                Rect::sized(64, 64).translated((columns / 3).cast_signed(), (rows / 5).cast_signed());
+            let (_, exactness) = level(&renderer, of, window, Statistic::Mean, 0).unwrap();
+            let off = match exactness {
+                Exactness::Exact => 0,
+                Exactness::Within(off) => off,
+            };
+            assert!(off <= max / 32, "level {of} of {depth} bits is within {off}");
         }
     }
 }

@@ -17,7 +17,12 @@ pub(crate) fn design(model: &Model) -> Design {
 
 /// The design of a text without pictures.
 pub(crate) fn parse(text: &str) -> Design {
-    relief_design::parse("test.kdl", text, &relief_design::NoImages)
+    parse_with(text, &Pictures::default())
+}
+
+/// The design of a text that names pictures.
+pub(crate) fn parse_with(text: &str, pictures: &Pictures) -> Design {
+    relief_design::parse("test.kdl", text, pictures)
         .unwrap_or_else(|report| panic!("{:#?}\n{text}", report.problems()))
 }
 
