@@ -353,6 +353,47 @@ fn only_the_rows_that_can_differ_are_streamed() {
         "{ended:?}"
     );
     assert!(std::fs::read(&lines).unwrap() == all[4 * 40..7 * 40]);
+    // Changes far from each other are jobs of their own, and each file has a name of its own.
+    let apart = beside(
+        &folder,
+        "apart.kdl",
+        &MARKS.replace(
+            "    (max)",
+            "    (add)fill value=3 x=2 y=5 width=5 height=2\n    (add)fill value=5 x=1 y=20 width=3 height=1\n    (max)",
+        ),
+    );
+    let all = run(&["render", &apart, "-o", "-"]).done();
+    let one_name = [
+        "stream",
+        &apart,
+        &address,
+        "--raw",
+        "-q",
+        "--only-changed",
+        &before,
+    ];
+    run(&one_name).failed(
+        2,
+        "write {row} where the number of the first row of each is to stand",
+    );
+    let template = format!("file:{}", folder.path().join("lines-{row}").to_str().unwrap());
+    let ended = run(&[
+        "stream",
+        &apart,
+        &template,
+        "--raw",
+        "-q",
+        "--only-changed",
+        &before,
+    ]);
+    for text in [
+        "rows 4 to 6 can differ: sent as the region 0,4,40x3\n",
+        "rows 20 to 20 can differ: sent as the region 0,20,40x1\n",
+    ] {
+        assert!(ended.text_of(0).contains(text), "{ended:?}");
+    }
+    assert!(std::fs::read(folder.path().join("lines-4")).unwrap() == all[4 * 40..7 * 40]);
+    assert!(std::fs::read(folder.path().join("lines-20")).unwrap() == all[20 * 40..21 * 40]);
     let same = run(&[
         "stream",
         &before,

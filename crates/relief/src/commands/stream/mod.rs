@@ -15,6 +15,7 @@ use std::time::Duration;
 use clap::Args;
 use relief_engine::{Cancel, DeviceChoice, Prepared};
 use relief_machine::{Address, Control, Error, Pin, Record, Secret, SenderOptions, Sent, send};
+use relief_raster::Rect;
 use relief_scan::{Encoding, Program, Tables};
 
 use crate::arguments::{Each, Job, Reading, Watch};
@@ -34,6 +35,9 @@ pub(crate) use scan::{number, passes};
 
 const NO_MANIFEST_OF_STDIN: &str =
     "a design from the standard input cannot be read again, so its job has no manifest";
+
+/// What stands for the first row of a stripe in the names of files.
+const ROW: &str = "{row}";
 
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Stream {
@@ -65,8 +69,8 @@ pub(crate) struct Stream {
     /// Compute this part of the canvas only: in pixels, or in lengths such as 5mm,5mm,20mmx10mm
     #[arg(long, value_name = "X,Y,WxH", value_parser = region, allow_hyphen_values = true)]
     region: Option<Region>,
-    /// Send only the rows in which the design can differ from this one, which was executed before, from the first such row to the last: a job of its own, with
-    /// --region of these rows
+    /// Send only the rows in which the design can differ from this one, which was executed before: each stripe of them is a job of its own, with
+    /// --region of its rows; {row} in the names of files is its first row
     #[arg(long, value_name = "DESIGN", conflicts_with_all = ["region", "each", "resume"])]
     only_changed: Option<PathBuf>,
     /// Worker threads [default: one for each processor]
@@ -197,35 +201,7 @@ pub(crate) fn run(stream: &Stream) -> Result<(), Failure> {
     }
     let file = stream.file.clone().unwrap_or_default();
     if let Some(before) = &stream.only_changed {
-        let silent = stream.watch.is_silent();
-        let rows = changed::rows(
-            &file,
-            before,
-            &stream.reading.within(stream.memory),
-            &stream.lines,
-            silent,
-        )?;
-        let Some(rows) = rows else {
-            writeln!(
-                io::stdout(),
-                "the design computes the same as {}: nothing is sent",
-                relief_design::visible(&before.display().to_string())
-            )?;
-            return Ok(());
-        };
-        writeln!(
-            io::stdout(),
-            "rows {} to {} can differ: sent as the region 0,{},{}x{}",
-            rows.y(),
-            rows.bottom() - 1,
-            rows.y(),
-            rows.width(),
-            rows.height()
-        )?;
-        let mut stream = stream.clone();
-        stream.region = Some(Region::Pixels(rows));
-        stream.told = true;
-        return begin(&stream);
+        return only_changed(stream, &file, before);
     }
     let Some(batch) = Batch::of(&stream.each, &file)? else {
         return begin(stream);
@@ -267,6 +243,74 @@ pub(crate) fn run(stream: &Stream) -> Result<(), Failure> {
         let mut job = job(row);
         job.told = true;
         begin(&job).map_err(|failure| failure.of(batch.place(row)))?;
+    }
+    Ok(())
+}
+
+/// The stripes in which the design can differ from `before`, one job after the other.
+fn only_changed(stream: &Stream, file: &std::path::Path, before: &std::path::Path) -> Result<(), Failure> {
+    let reading = stream.reading.within(stream.memory);
+    let stripes = changed::stripes(file, before, &reading, &stream.lines, stream.watch.is_silent())?;
+    if stripes.is_empty() {
+        writeln!(
+            io::stdout(),
+            "the design computes the same as {}: nothing is sent",
+            relief_design::visible(&before.display().to_string())
+        )?;
+        return Ok(());
+    }
+    let several = stripes.len() > 1;
+    if several && stream.link.control {
+        return Err(Failure::Usage(format!(
+            "--control takes its words from the standard input for one job, and the changes lie in {} stripes; \
+             send them without it, or one span by --region",
+            stripes.len()
+        )));
+    }
+    let address = stream.address.as_deref().unwrap_or_default();
+    let named = |option: &str, template: &str, row: i64| {
+        if several && !template.contains(ROW) {
+            return Err(Failure::Usage(format!(
+                "{option} {template}: the changes lie in {} stripes, which would all be written to it; write {ROW} where the \
+                 number of the first row of each is to stand",
+                stripes.len()
+            )));
+        }
+        Ok(template.replace(ROW, &row.to_string()))
+    };
+    let job = |rows: &Rect| {
+        let mut stream = stream.clone();
+        stream.region = Some(Region::Pixels(*rows));
+        stream.told = true;
+        if address.starts_with("file:") {
+            stream.address = Some(named("the output", address, rows.y())?);
+        }
+        if let Some(manifest) = &stream.manifest {
+            let template = manifest.to_str().ok_or_else(|| {
+                Failure::Usage(format!(
+                    "--manifest {}: its name is not UTF-8",
+                    manifest.display()
+                ))
+            })?;
+            stream.manifest = Some(named("--manifest", template, rows.y())?.into());
+        }
+        Ok(stream)
+    };
+    // All of them before the first: none fails when others are executed.
+    let jobs = stripes.iter().map(job).collect::<Result<Vec<_>, Failure>>()?;
+    let mut ledger = Ledger::default();
+    for job in &jobs {
+        check(job, true, &mut ledger)?;
+    }
+    for (job, rows) in jobs.iter().zip(&stripes) {
+        let (top, bottom) = (rows.y(), rows.bottom() - 1);
+        writeln!(
+            io::stdout(),
+            "rows {top} to {bottom} can differ: sent as the region 0,{top},{}x{}",
+            rows.width(),
+            rows.height()
+        )?;
+        begin(job)?;
     }
     Ok(())
 }
