@@ -361,7 +361,12 @@ impl Draft<'_> {
         let mut least_host = u64::MAX;
         let mut shortage = None;
         for (columns, rows) in gpus.bands(width, height, bytes, self.options.tile, self.wanted_rows(height)) {
+            // No more are under way than there are for each device.
+            let count = width.div_ceil(columns).saturating_mul(height.div_ceil(rows));
+            let count = usize::try_from(count.div_ceil(gpus.count() as u64)).unwrap_or(usize::MAX);
             for (lanes, depth) in gpus.lanes(&program) {
+                let lanes = lanes.min(count);
+                let depth = depth.min(count.div_ceil(lanes));
                 let tile = tile(rows.clamp(1, 512), width, bytes, halo, is_turned(&program));
                 let shape = Shape {
                     tile_width: tile.0,
