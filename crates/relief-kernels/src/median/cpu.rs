@@ -27,6 +27,12 @@ pub fn filter<S: Sample>(source: View<'_, S>, rank: Rank, mut out: ViewMut<'_, S
     );
     let isa = Isa::best();
     let median = rank.rank() == (reach + 1).pow(2).div_ceil(2);
+    if median && rank.radius() == 2 {
+        return match S::DEPTH {
+            Depth::Eight => network::of_twenty_five::<S, u8>(isa, source, &mut out),
+            Depth::Sixteen => network::of_twenty_five::<S, u16>(isa, source, &mut out),
+        };
+    }
     for y in 0..height {
         let rows = source.part(0, y, width + reach, reach + 1);
         let out = out.row_mut(y);
@@ -41,7 +47,6 @@ pub fn filter<S: Sample>(source: View<'_, S>, rank: Rank, mut out: ViewMut<'_, S
 fn any<S: Sample, L: Lane>(isa: Isa, rows: View<'_, S>, rank: Rank, median: bool, out: &mut [L]) {
     match (median, rank.radius()) {
         (true, 1) => network::of_nine::<S, L>(isa, rows, out),
-        (true, 2) => network::of_twenty_five::<S, L>(isa, rows, out),
         _ => row::<S, L>(isa, rows, rank, out),
     }
 }

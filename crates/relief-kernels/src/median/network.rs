@@ -1,13 +1,12 @@
 //! Medians of 3 × 3 and of 5 × 5 samples by networks of comparisons.
 //!
-//! The columns of the square are sorted first, once for all squares that they lie in; then what is left of the square is, a row of ranks at a
-//! time. Of nine samples the median is that of the greatest least, the middle middle and the least greatest one; of twenty-five, thirteen can
-//! still be it, of which the least and the greatest are forgotten again and again (J. L. Smith, *Implementing median filters in XC4000E
-//! FPGAs*, 1996). A comparison is a minimum and a maximum, of as many pixels together as a vector has lanes.
+//! What neighbouring squares have in common is sorted once for all of them. Of nine samples the median is that of the greatest least, the
+//! middle middle and the least greatest one of sorted columns (J. L. Smith, *Implementing median filters in XC4000E FPGAs*, 1996). A comparison is
+//! a minimum and a maximum, of as many pixels together as a vector has lanes.
 //!
 //! Pixels are compared 64 together, as arrays: a loop over pixels around the whole network is too long for compilers to make vectors of.
 
-use relief_raster::{Sample, View};
+use relief_raster::{Sample, View, ViewMut};
 
 use super::cpu::Lane;
 use crate::isa::versions;
@@ -47,29 +46,176 @@ versions! {
     }
 }
 
+/// The five samples of a row from each column of a part on, sorted: by runs.
+type Sorted<L> = [[Run<L>; 5]; PART / LANES];
+
+/// Those of two rows, sorted together.
+type Merged<L> = [[Run<L>; 10]; PART / LANES];
+
+/// What is held of the rows that the next two results read. Runs lie in lines of the caches: half of them would be two accesses else.
+#[repr(align(64))]
+struct Rows<L> {
+    /// By row modulo six.
+    sorted: [Sorted<L>; 6],
+    /// Of rows 2n + 1 and 2n + 2, by n modulo two.
+    merged: [Merged<L>; 2],
+}
+
 versions! {
-    /// A row of medians of the 5 × 5 samples around each column but the two outermost. `L` is `S`.
-    pub(super) fn of_twenty_five<S: Sample, L: Lane>(rows: View<'_, S>, out: &mut [L]) {
-        let mut columns: Columns<L, 5> = [[L::ZERO; PART + LANES]; 5];
-        for (part, out) in out.chunks_mut(PART).enumerate() {
-            read(rows, part * PART, out.len() + 4, &mut columns);
-            for at in (0..out.len() + 4).step_by(LANES) {
-                let mut column = runs(&columns, at);
-                sort(&mut column);
-                put(&mut columns, at, &column);
+    /// Medians of the 5 × 5 samples around each sample but those of the two outermost columns and rows. `L` is `S`.
+    ///
+    /// Two results above each other have four rows in common, of which seven samples lie below both of them and seven above; the middle six
+    /// and the five of the row that only one of them reads are left. The four rows are two and two, and each two serve the results above them
+    /// and those below.
+    pub(super) fn of_twenty_five<S: Sample, L: Lane>(source: View<'_, S>, out: &mut ViewMut<'_, S>) {
+        let (width, height) = (out.width(), out.height());
+        let mut rows = Rows {
+            sorted: [[[[L::ZERO; LANES]; 5]; PART / LANES]; 6],
+            merged: [[[[L::ZERO; LANES]; 10]; PART / LANES]; 2],
+        };
+        for from in (0..width).step_by(PART) {
+            let count = PART.min(width - from);
+            for y in 0..4 {
+                sort_row(source, (from, count), y, &mut rows);
             }
-            for (at, out) in out.chunks_mut(LANES).enumerate() {
-                let mut ranks = [[[L::ZERO; LANES]; 5]; 5];
-                for (ranks, row) in ranks.iter_mut().zip(&columns) {
-                    for (place, rank) in ranks.iter_mut().enumerate() {
-                        rank.copy_from_slice(&row[at * LANES + place..][..LANES]);
-                    }
-                    sort(ranks);
+            merge_rows(&mut rows, 0, count);
+            for y in (0..height).step_by(2) {
+                sort_row(source, (from, count), y + 4, &mut rows);
+                let both = y + 1 < height;
+                if both {
+                    sort_row(source, (from, count), y + 5, &mut rows);
                 }
-                out.copy_from_slice(&middle_of_sorted(&ranks)[..out.len()]);
+                merge_rows(&mut rows, y / 2 + 1, count);
+                for run in 0..count.div_ceil(LANES) {
+                    let middle = middle_six(&rows.merged[0][run], &rows.merged[1][run]);
+                    let at = run * LANES;
+                    let place = (from + at, LANES.min(count - at));
+                    let first = middle_of_both(&middle, &rows.sorted[y % 6][run]);
+                    write(&first, place, out.row_mut(y));
+                    if both {
+                        let second = middle_of_both(&middle, &rows.sorted[(y + 5) % 6][run]);
+                        write(&second, place, out.row_mut(y + 1));
+                    }
+                }
             }
         }
     }
+}
+
+/// Writes so many samples of a run to a row, from a column on.
+#[inline(always)]
+fn write<S: Sample, L: Lane>(run: &Run<L>, (from, count): (usize, usize), row: &mut [S]) {
+    let row: &mut [L] = bytemuck::cast_slice_mut(row);
+    let row = &mut row[from..from + count];
+    // Whole runs are stored as they are.
+    match <&mut Run<L>>::try_from(&mut *row) {
+        Ok(whole) => *whole = *run,
+        Err(_) => row.copy_from_slice(&run[..count]),
+    }
+}
+
+/// Sorts the five samples from each of some columns of a row on.
+#[inline(always)]
+fn sort_row<S: Sample, L: Lane>(
+    source: View<'_, S>,
+    (from, count): (usize, usize),
+    y: usize,
+    rows: &mut Rows<L>,
+) {
+    let row: &[L] = bytemuck::cast_slice(&source.row(y)[from..from + count + 4]);
+    let sorted = &mut rows.sorted[y % 6];
+    for (at, sorted) in (0..count).step_by(LANES).zip(sorted) {
+        if let Some(run) = row.get(at..at + LANES + 4) {
+            *sorted = sorted_run(run);
+        } else {
+            let mut rest = [L::ZERO; LANES + 4];
+            rest[..row.len() - at].copy_from_slice(&row[at..]);
+            *sorted = sorted_run(&rest);
+        }
+    }
+}
+
+/// Those of a run, with the four samples after it.
+#[inline(always)]
+fn sorted_run<L: Lane>(samples: &[L]) -> [Run<L>; 5] {
+    let from = |place: usize| {
+        let mut run = [L::ZERO; LANES];
+        run.copy_from_slice(&samples[place..place + LANES]);
+        run
+    };
+    let mut five = [from(0), from(1), from(2), from(3), from(4)];
+    sort(&mut five);
+    five
+}
+
+/// Sorts rows 2n + 1 and 2n + 2 together.
+#[inline(always)]
+fn merge_rows<L: Lane>(rows: &mut Rows<L>, n: usize, count: usize) {
+    let (one, other) = (&rows.sorted[(2 * n + 1) % 6], &rows.sorted[(2 * n + 2) % 6]);
+    let runs = one.iter().zip(other).zip(&mut rows.merged[n % 2]);
+    for ((one, other), merged) in runs.take(count.div_ceil(LANES)) {
+        *merged = merge(one, other);
+    }
+}
+
+/// Both of two samples, the lesser first.
+#[inline(always)]
+fn ordered<L: Lane>(one: &Run<L>, other: &Run<L>) -> (Run<L>, Run<L>) {
+    (least(one, other), greatest(one, other))
+}
+
+/// Sorts twice five sorted samples together: those with even and those with odd numbers first (K. E. Batcher, *Sorting networks and their
+/// applications*, 1968), thirteen comparisons.
+#[inline(always)]
+fn merge<L: Lane>(a: &[Run<L>; 5], b: &[Run<L>; 5]) -> [Run<L>; 10] {
+    let two = |a0: &Run<L>, a1: &Run<L>, b0: &Run<L>, b1: &Run<L>| {
+        let ((first, low), (high, last)) = (ordered(a0, b0), ordered(a1, b1));
+        let (second, third) = ordered(&low, &high);
+        [first, second, third, last]
+    };
+    let outer = two(&a[0], &a[4], &b[0], &b[4]);
+    let inner = ordered(&a[2], &b[2]);
+    let (e1, e2) = ordered(&inner.0, &outer[1]);
+    let (e3, e4) = ordered(&inner.1, &outer[2]);
+    let odd = two(&a[1], &a[3], &b[1], &b[3]);
+    let ((m1, m2), (m3, m4)) = (ordered(&odd[0], &e1), ordered(&odd[1], &e2));
+    let ((m5, m6), (m7, m8)) = (ordered(&odd[2], &e3), ordered(&odd[3], &e4));
+    [outer[0], m1, m2, m3, m4, m5, m6, m7, m8, outer[3]]
+}
+
+/// The eighth to the thirteenth of twice ten sorted samples.
+#[inline(always)]
+fn middle_six<L: Lane>(a: &[Run<L>; 10], b: &[Run<L>; 10]) -> [Run<L>; 6] {
+    // The ten least and the ten greatest rise and fall once; so do the five of each that lie next to the middle.
+    let [a0, a1, a2, a3, a4, a5, a6, a7, a8, a9] = a;
+    let [b0, b1, b2, b3, b4, b5, b6, b7, b8, b9] = b;
+    let mut below = [
+        greatest(&least(a0, b9), &least(a5, b4)),
+        greatest(&least(a1, b8), &least(a6, b3)),
+        greatest(&least(a2, b7), &least(a7, b2)),
+        greatest(&least(a3, b6), &least(a8, b1)),
+        greatest(&least(a4, b5), &least(a9, b0)),
+    ];
+    sort(&mut below);
+    let mut above = [
+        least(&greatest(a0, b9), &greatest(a5, b4)),
+        least(&greatest(a1, b8), &greatest(a6, b3)),
+        least(&greatest(a2, b7), &greatest(a7, b2)),
+        least(&greatest(a3, b6), &greatest(a8, b1)),
+        least(&greatest(a4, b5), &greatest(a9, b0)),
+    ];
+    sort(&mut above);
+    [below[2], below[3], below[4], above[0], above[1], above[2]]
+}
+
+/// The sixth of six and of five sorted samples together: the least of all that are the greatest of six, so many of one and the rest of the other.
+#[inline(always)]
+fn middle_of_both<L: Lane>(six: &[Run<L>; 6], five: &[Run<L>; 5]) -> Run<L> {
+    let [a0, a1, a2, a3, a4, a5] = six;
+    let [b0, b1, b2, b3, b4] = five;
+    let first = least(&greatest(a0, b4), &greatest(a1, b3));
+    let second = least(&greatest(a2, b2), &greatest(a3, b1));
+    least(&least(&first, &second), &least(&greatest(a4, b0), a5))
 }
 
 /// Brings the samples of rows from column `at` on.
@@ -157,46 +303,4 @@ fn sort<L: Lane>(samples: &mut [Run<L>; 5]) {
 #[inline(always)]
 fn middle_of<L: Lane>(one: &Run<L>, other: &Run<L>, third: &Run<L>) -> Run<L> {
     greatest(&least(&greatest(one, other), third), &least(one, other))
-}
-
-/// The median of rows that are sorted, and whose columns are.
-///
-/// A sample has at least (i + 1)·(j + 1) − 1 others at or below it and (5 − i)·(5 − j) − 1 at or above it; the median has no more than twelve of
-/// either.
-#[inline(always)]
-fn middle_of_sorted<L: Lane>([a, b, c, d, e]: &[[Run<L>; 5]; 5]) -> Run<L> {
-    // The outer ones of each row are in order already.
-    let mut eight = [a[3], b[2], c[1], d[0], d[2], c[3], b[4], a[4]];
-    for place in 1..4 {
-        order(&mut eight, 0, place);
-        order(&mut eight, place + 3, 7);
-    }
-    let [_, v1, v2, v3, v4, v5, v6, _] = eight;
-    let mut seven = [v1, v2, v3, v4, v5, v6, b[3]];
-    part(&mut seven);
-    let [_, v1, v2, v3, v4, v5, _] = seven;
-    let mut six = [v1, v2, v3, v4, v5, c[2]];
-    part(&mut six);
-    let [_, v1, v2, v3, v4, _] = six;
-    let mut five = [v1, v2, v3, v4, d[1]];
-    part(&mut five);
-    let [_, v1, v2, v3, _] = five;
-    let mut four = [v1, v2, v3, e[0]];
-    part(&mut four);
-    let [_, v1, v2, _] = four;
-    middle_of(&v1, &v2, &e[1])
-}
-
-/// Has the least sample stand first and the greatest last.
-#[inline(always)]
-fn part<L: Lane, const N: usize>(samples: &mut [Run<L>; N]) {
-    for place in 0..N / 2 {
-        order(samples, place, N - 1 - place);
-    }
-    for place in 1..N.div_ceil(2) {
-        order(samples, 0, place);
-    }
-    for place in N / 2..N - 1 {
-        order(samples, place, N - 1);
-    }
 }
