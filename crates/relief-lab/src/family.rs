@@ -22,6 +22,8 @@ pub struct Family {
     pub about: &'static str,
     /// The machine that the figures of the source are from.
     pub source: &'static str,
+    /// The problem that the figures of the source are of, as a case of a ladder is called; empty where it does not tell.
+    pub source_size: &'static str,
     /// What its ladders teach.
     pub lesson: Lesson,
     /// Its ladders.

@@ -18,7 +18,6 @@ const TILE: u32 = 16;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Step {
     Tiles,
-    Column,
     ColumnTile,
     ColumnVectors,
     Row,
@@ -63,8 +62,7 @@ pub(super) fn variants(side: Side) -> Vec<Variant<Product>> {
                 Step::ColumnTile,
             )
             .source("9.7 ms"),
-            of("unit per column", "both straight from memory", Step::Column),
-            of("vectors", "four columns a unit", Step::ColumnVectors),
+            of("vectors", "both straight from memory, four columns a unit", Step::ColumnVectors),
             Variant::gpu(
                 "split",
                 "blocks of rows, a cube for 128 columns of each and a launch for their sums; few blocks in one cube",
@@ -172,7 +170,7 @@ fn simple(p: &Product, call: &OnGpu<'_>, step: Step) -> Outcome {
     };
     let (rows, columns) = (p.rows as u32, p.columns as u32);
     let count = match step {
-        Step::Column | Step::ColumnTile => columns.div_ceil(UNITS),
+        Step::ColumnTile => columns.div_ceil(UNITS),
         Step::ColumnVectors => (columns / 4).div_ceil(UNITS),
         Step::Tiles => columns.div_ceil(TILE),
         Step::Row => rows.div_ceil(UNITS),
@@ -218,8 +216,7 @@ impl Launch {
         }
         // SAFETY: rows and columns are compared with their numbers, which the buffers hold; every loop ends.
         match self.step {
-            Step::Column => launch!(down_columns, line; 1, 1, 1; false),
-            Step::ColumnTile => launch!(down_columns, line; 1, 1, 1; true),
+            Step::ColumnTile => launch!(down_columns, line; 1, 1, 1;),
             Step::ColumnVectors => launch!(down_vectors, line, 4; 4, 1, 4;),
             Step::Tiles => launch!(tiles, square; 1, 1, 1; true),
             Step::RowTiles => launch!(tiles, square; 1, 1, 1; false),
@@ -234,47 +231,30 @@ impl Launch {
 
 /// A unit for each column.
 #[cube(launch_unchecked)]
-fn down_columns(
-    matrix: &Array<f32>,
-    x: &Array<f32>,
-    y: &mut Array<f32>,
-    rows: u32,
-    columns: u32,
-    #[comptime] shared: bool,
-) {
+fn down_columns(matrix: &Array<f32>, x: &Array<f32>, y: &mut Array<f32>, rows: u32, columns: u32) {
     let column = CUBE_POS as u32 * UNITS + UNIT_POS;
     let mut sum = f32::new(0.0);
-    if comptime!(shared) {
-        let mut part = SharedMemory::<f32>::new(comptime!(UNITS as usize));
-        let mut begin = u32::new(0);
-        // rung: matvec on gpu: tile of the vector
-        while begin < rows {
-            if begin + UNIT_POS < rows {
-                part[UNIT_POS as usize] = x[(begin + UNIT_POS) as usize];
-            }
-            sync_cube();
-            if column < columns {
-                for k in 0..min(rows - begin, UNITS) {
-                    sum = fma(
-                        part[k as usize],
-                        matrix[((begin + k) * columns + column) as usize],
-                        sum,
-                    );
-                }
-            }
-            sync_cube();
-            begin += UNITS;
+    let mut part = SharedMemory::<f32>::new(comptime!(UNITS as usize));
+    let mut begin = u32::new(0);
+    // rung: matvec on gpu: tile of the vector
+    while begin < rows {
+        if begin + UNIT_POS < rows {
+            part[UNIT_POS as usize] = x[(begin + UNIT_POS) as usize];
         }
-        // end
-    } else {
+        sync_cube();
         if column < columns {
-            // rung: matvec on gpu: unit per column
-            for row in 0..rows {
-                sum = fma(x[row as usize], matrix[(row * columns + column) as usize], sum);
+            for k in 0..min(rows - begin, UNITS) {
+                sum = fma(
+                    part[k as usize],
+                    matrix[((begin + k) * columns + column) as usize],
+                    sum,
+                );
             }
-            // end
         }
+        sync_cube();
+        begin += UNITS;
     }
+    // end
     if column < columns {
         y[column as usize] = sum;
     }
