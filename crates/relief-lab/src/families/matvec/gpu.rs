@@ -2,13 +2,13 @@
 #![allow(unsafe_code)]
 
 use cubecl::prelude::*;
-use relief_kernels::device::{Gpu, Operand, cubes, on_client, start};
+use relief_kernels::device::{Operand, cubes, on_client, start};
 use relief_numeric::matmul::gpu as product;
 use relief_numeric::matvec::gpu as production;
 
 use super::{Product, Side};
 use crate::array::Layout;
-use crate::family::{Failure, OnGpu, Outcome, Variant};
+use crate::family::{Failure, OnGpu, Outcome, Variant, lanes};
 
 /// Units of a cube of the ladder, and the side of its tiles.
 const UNITS: u32 = 256;
@@ -148,14 +148,6 @@ fn matrix<'a>(p: &Product, call: &OnGpu<'a>) -> production::Matrix<'a> {
     }
 }
 
-/// Units of a plane, where it is known.
-fn lanes(gpu: &Gpu) -> Outcome<u32> {
-    match gpu.report().plane {
-        (least, most) if least == most && most > 1 => Ok(most),
-        (least, most) => Err(Failure::Unsupported(format!("planes of {least} to {most} units"))),
-    }
-}
-
 fn simple(p: &Product, call: &OnGpu<'_>, step: Step) -> Outcome {
     if p.rows as u64 * p.columns as u64 >= 1 << 32 {
         return Err(Failure::Unsupported("more than 2^32 numbers".to_owned()));
@@ -165,7 +157,7 @@ fn simple(p: &Product, call: &OnGpu<'_>, step: Step) -> Outcome {
         return Ok(());
     }
     let lanes = match step {
-        Step::Plane | Step::PlaneVectors => lanes(call.gpu)?,
+        Step::Plane | Step::PlaneVectors => lanes(call.gpu, 2..)?,
         _ => 1,
     };
     let (rows, columns) = (p.rows as u32, p.columns as u32);

@@ -9,7 +9,7 @@ use relief_numeric::reduce::gpu::{self as production, Rows};
 
 use super::Reduce;
 use crate::array::Layout;
-use crate::family::{Failure, OnGpu, Outcome, Variant};
+use crate::family::{Failure, OnGpu, Outcome, Variant, lanes};
 
 /// Units of a cube of the ladder.
 const UNITS: u32 = 256;
@@ -110,14 +110,6 @@ fn scratch(problem: &Reduce) -> Vec<Layout> {
     ]
 }
 
-/// Units of a plane, where it is known.
-fn lanes(gpu: &Gpu) -> Outcome<u32> {
-    match gpu.report().plane {
-        (least, most) if least == most && most > 1 => Ok(most),
-        (least, most) => Err(Failure::Unsupported(format!("planes of {least} to {most} units"))),
-    }
-}
-
 /// Sums all numbers, by a launch for each level.
 fn sum(problem: &Reduce, call: &OnGpu<'_>, step: Step) -> Outcome {
     if problem.width >= 1 << 31 {
@@ -125,7 +117,7 @@ fn sum(problem: &Reduce, call: &OnGpu<'_>, step: Step) -> Outcome {
     }
     let lanes = match step {
         Step::Divergent | Step::Strided | Step::Sequential | Step::FirstAdd => 1,
-        _ => lanes(call.gpu)?,
+        _ => lanes(call.gpu, 2..)?,
     };
     let (mut from, mut count) = (call.inputs[0].clone(), problem.width as u32);
     let mut turn = 0;

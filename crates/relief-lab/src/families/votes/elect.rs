@@ -74,7 +74,7 @@ mod gpu {
     use relief_kernels::device::{Backend, Operand, cubes, on_client, start};
 
     use super::Votes;
-    use crate::family::{Failure, OnGpu, Outcome, Variant};
+    use crate::family::{Failure, OnGpu, Outcome, Variant, lanes};
 
     const UNITS: u32 = 256;
 
@@ -98,11 +98,10 @@ mod gpu {
 
     fn vote(problem: &Votes, call: &OnGpu<'_>, way: Way) -> Outcome {
         let gpu = call.gpu;
-        let (least, lanes) = gpu.report().plane;
-        if way != Way::Units && (least != lanes || lanes > 32) {
-            let reason = format!("planes of {least} to {lanes} units");
-            return Err(Failure::Unsupported(reason));
-        }
+        let lanes = match way {
+            Way::Units => 1,
+            _ => lanes(gpu, ..=32)?,
+        };
         if way == Way::Elected && gpu.report().backend() != Some(Backend::Cuda) {
             let reason = "WGSL has no election of a lane";
             return Err(Failure::Unsupported(reason.to_owned()));

@@ -27,11 +27,11 @@ pub fn family() -> Family {
         source: "counts of planes that diverge; their cost is expected to be less than 12 %",
         source_size: "",
         lesson: Lesson {
-            wins: "An atomic by every thread: the compiler adds up a warp by itself before it asks once. Where \
-                    runs of lanes fill a warp, a branch costs nothing.",
+            wins: "Every thread's own addition to one counter beats one addition for each warp: adding up \
+                    the lanes costs more than it saves. No counter that would show why has been recorded. \
+                    Where runs of lanes fill a warp, a branch costs nothing.",
             loses: "A warp that diverges runs both sides, which doubles the time of two equal branches. \
-                    Atomics by every thread wait in one queue. Checks at each load of a tiled product cost \
-                    little: they hide behind the loads.",
+                    Checks at each load of a tiled product cost little: they hide behind the loads.",
         },
         ladders: vec![
             Box::new(elect::ladder()),
