@@ -7,6 +7,9 @@
 //! The reference of a problem is written to be right: plain loops, one element at a time. It shares no code with what it judges in production; what defines a problem, such as
 //! weights and the places of a lattice, may be the same for both (`docs/lab.md` says where). It is never timed.
 
+#[cfg(feature = "gpu")]
+use std::ops::RangeBounds;
+
 use relief_kernels::device::DeviceReport;
 #[cfg(feature = "gpu")]
 use relief_kernels::device::{Buffer, DeviceError, Gpu};
@@ -22,6 +25,8 @@ pub struct Family {
     pub about: &'static str,
     /// The machine that the figures of the source are from.
     pub source: &'static str,
+    /// The problem that the figures of the source are of, as a case of a ladder is called; empty where it does not tell.
+    pub source_size: &'static str,
     /// What its ladders teach.
     pub lesson: Lesson,
     /// Its ladders.
@@ -277,6 +282,19 @@ pub struct OnGpu<'a> {
     pub scratch: &'a [Buffer],
     /// The layout asked for, of the variant's space.
     pub tuning: Tuning,
+}
+
+/// Units of a plane of a device, where there is one number and the variant has a use for it.
+///
+/// # Errors
+///
+/// [`Failure::Unsupported`] where planes differ or have another number of units.
+#[cfg(feature = "gpu")]
+pub fn lanes(gpu: &Gpu, wanted: impl RangeBounds<u32>) -> Outcome<u32> {
+    match gpu.report().plane {
+        (least, most) if least == most && wanted.contains(&most) => Ok(most),
+        (least, most) => Err(Failure::Unsupported(format!("planes of {least} to {most} units"))),
+    }
 }
 
 /// What a variant does on the CPU.

@@ -12,6 +12,12 @@ use crate::node::device::{Lowering, Upload};
 use crate::plan::planes::{cell_of_child, layout, reached, row_words};
 use crate::program::{Keep, Program};
 
+/// Words of a picture or a cell that kernels can count.
+const MOST_WORDS: u64 = 1 << 32;
+
+/// Columns of a cell that kernels can add a step to.
+const MOST_COLUMNS: u64 = 1 << 29;
+
 /// Samples of one node on a device.
 pub(super) enum Resident {
     /// The same sample everywhere in the rectangle.
@@ -190,9 +196,20 @@ fn upload_cell<S: Sample>(
     let cell = match packed {
         Some(packed) => packed.upload(gpu)?,
         None => {
-            let too_large = || DeviceError::Unsupported {
+            let (a, c) = (source.period.a(), source.period.c());
+            let copies = layout::<S>(source.period).copies(S::DEPTH.bits()).into();
+            let words = row_words(a, S::DEPTH.bytes())
+                .saturating_mul(c)
+                .saturating_mul(copies);
+            let (what, limit, asked) = match a > MOST_COLUMNS {
+                true => ("columns of a cell", MOST_COLUMNS, a),
+                false => ("words of a cell", MOST_WORDS, words),
+            };
+            let too_large = || DeviceError::Limit {
                 device: gpu.id(),
-                reason: format!("a cell of {} samples is too large", source.period.cell()),
+                what,
+                limit,
+                asked,
             };
             source.pack().ok_or_else(too_large)?.upload(gpu)?
         }
@@ -203,22 +220,23 @@ fn upload_cell<S: Sample>(
 
 fn upload_table<S: Sample>(gpu: &Gpu, entries: &[S]) -> Result<Table, DeviceError> {
     let buffer = gpu.upload(&packed(entries))?;
-    Table::new(buffer, S::DEPTH).ok_or_else(|| DeviceError::Unsupported {
+    let (held, needed) = (buffer.words() as u64, Table::words(S::DEPTH) as u64);
+    Table::new(buffer, S::DEPTH).ok_or_else(|| DeviceError::Short {
         device: gpu.id(),
-        reason: format!(
-            "a table of {} entries for samples up to {}",
-            entries.len(),
-            S::MAX
-        ),
+        what: "a table of samples",
+        needed,
+        held,
     })
 }
 
 fn upload_plane<S: Sample>(gpu: &Gpu, samples: View<'_, S>) -> Result<Plane, DeviceError> {
     let (width, height) = (samples.width() as u64, samples.height() as u64);
     let pitch = row_words(width, S::DEPTH.bytes());
-    let too_large = || DeviceError::Unsupported {
+    let too_large = || DeviceError::Limit {
         device: gpu.id(),
-        reason: format!("a plane of {width}×{height} samples has more than 2^32 words"),
+        what: "words of a picture",
+        limit: MOST_WORDS,
+        asked: pitch.saturating_mul(height),
     };
     let (columns, rows) = (u32::try_from(width), u32::try_from(height));
     let (Ok(columns), Ok(rows), Ok(pitch)) = (columns, rows, u32::try_from(pitch)) else {

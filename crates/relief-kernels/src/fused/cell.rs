@@ -30,7 +30,9 @@ impl CellLayout {
         }
     }
 
-    const fn copies(self, bits: u32) -> u32 {
+    /// How often a device holds the cell, each copy a sample further on.
+    #[must_use]
+    pub const fn copies(self, bits: u32) -> u32 {
         match self {
             Self::Single => 1,
             Self::Words => 32 / bits,

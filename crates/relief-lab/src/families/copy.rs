@@ -32,6 +32,7 @@ pub fn family() -> Family {
         name: "copy",
         about: "words from one place to another: what memory allows",
         source: "GTX 690, 2^24 u32, best block and grid sizes",
+        source_size: "2^24 u32",
         lesson: Lesson {
             wins: "A vector of 16 bytes a thread, without a loop, keeps enough bytes in flight for the \
                     latency of memory and comes to the device's own copy. On processors non-temporal \

@@ -333,22 +333,29 @@ fn medians(part: &Part<'_>) -> String {
 fn sources(records: &[Record], families: &[Family]) -> Option<String> {
     let mut text = format!(
         "{ORIGIN}\n\n# What the sources measured, beside today\n\nEach row is a figure of one of the documents that the ladders \
-         come from, on the machine of its day, beside the same idea on a machine of the records. Sizes differ where the case \
-         says so; compare the order of the variants, not single times.\n"
+         come from, on the machine of its day, beside the same idea on a machine of the records: at the size of the source \
+         where a record has it. Where sizes differ, compare the order of the variants, not single times.\n"
     );
     let mut any = false;
     for family in families {
         let mut table = String::new();
         for (device, parts) in parts(records, family) {
             for part in parts {
-                let (case, rows) = part.example();
+                let size = match family.source_size {
+                    "" => "not told",
+                    size => size,
+                };
+                let same = part.cases.iter().find(|(case, _)| case.starts_with(size));
+                let (case, rows) = same.unwrap_or(part.example());
                 for row in rows.iter().filter(|row| row.time().is_some()) {
                     let Some(figure) = &row.source else { continue };
                     let cells = [
-                        escaped(&format!("{}, {case}", row.ladder)),
+                        escaped(&row.ladder),
                         name(row),
                         escaped(figure),
+                        escaped(size),
                         median(row),
+                        escaped(case),
                         escaped(device),
                     ];
                     line(&mut table, &cells);
@@ -358,7 +365,15 @@ fn sources(records: &[Record], families: &[Family]) -> Option<String> {
         if !table.is_empty() {
             any = true;
             let _ = write!(text, "\n## {}\n\nThe source: {}.\n\n", family.name, family.source);
-            let titles = ["problem", "variant", "the source", "today", "on"];
+            let titles = [
+                "problem",
+                "variant",
+                "the source",
+                "its size",
+                "today",
+                "size today",
+                "on",
+            ];
             heading(&mut text, &titles.map(str::to_owned));
             text.push_str(&table);
         }

@@ -7,26 +7,20 @@ use relief_lab::{Ceilings, Machine, Plan, Row, Verdict, families, measure};
 const NOT_EVERYWHERE: [&str; 3] = ["matmul/bf16", "matmul/f16", "overlap/chunk"];
 
 /// Ladders that ask a question instead of offering a choice, on processors and devices, or on devices alone.
-const WITHOUT_PRODUCTION: [&str; 23] = [
+const WITHOUT_PRODUCTION: [&str; 17] = [
     "map/offset",
     "map/stride",
-    "map/gray-float",
     "lattice/stores",
     "banks",
-    "votes/block",
-    "votes/ballot",
     "votes/elect",
     "votes/divergence",
-    "votes/border",
     "votes/product",
     "bilateral/u8",
     "bilateral/f32",
     "bilateral/separable-u8",
-    "bilateral/separable-f32",
     "overlap",
     "overlap/chunk",
     "overlap/bands",
-    "overlap/design",
     "occupancy/arithmetic",
     "occupancy/words",
     "occupancy/quads",
@@ -131,12 +125,7 @@ fn names_are_unique_and_every_ladder_has_one_production() {
 
 /// The fewest elements of a check that is not empty, of ladders (or of their families) that have no problem of one element: rows of matrices that are vectors of four,
 /// designs of whole bands, and access patterns of one size.
-const SMALLEST: [(&str, u64); 4] = [
-    ("matvec/", 4),
-    ("matmul/", 4),
-    ("overlap/design", 2_048),
-    ("banks", 1_024),
-];
+const SMALLEST: [(&str, u64); 3] = [("matvec/", 4), ("matmul/", 4), ("banks", 1_024)];
 
 #[test]
 fn every_ladder_is_checked_on_nothing_and_on_the_least_there_is() {

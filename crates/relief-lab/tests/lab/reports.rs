@@ -585,7 +585,7 @@ fn a_page_of_a_family_has_its_lesson_its_bound_and_the_ladder() {
     assert!(map.contains("| `plain` | 1.000 µs | 51.00 µs |\n"), "{map}");
     assert!(
         sources.contains(&format!(
-            "| copy, 2^20 u32 | **`threads production`** | {figure} | 1.100 ms | A &lt;fast> device |"
+            "| copy | **`threads production`** | {figure} | 2^24 u32 | 1.100 ms | 2^20 u32 | A &lt;fast> device |"
         )),
         "{sources}"
     );

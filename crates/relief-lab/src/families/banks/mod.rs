@@ -84,6 +84,7 @@ pub fn family_of(patterns: Vec<Pattern>) -> Family {
         name: "banks",
         about: "which access patterns conflict in the banks of shared memory",
         source: "a course's table: 32 banks of 4 bytes",
+        source_size: "",
         lesson: Lesson {
             wins: "Accesses without conflict: neighbouring threads read different banks, or the same \
                     word. The prediction by the model of 32 banks of 4 bytes says which patterns conflict, \

@@ -4,9 +4,8 @@ use rayon::prelude::*;
 use relief_numeric::bilateral::Level;
 use relief_numeric::bilateral::cpu::{Filter, bilateral, grid_len};
 
-use super::{Picture, Temporal, Way};
+use super::{Picture, Way};
 use crate::array::{Array, Element, Kind};
-use crate::families::part;
 use crate::family::{Failure, OnCpu, Outcome, Variant};
 
 /// Types that pictures hold.
@@ -46,34 +45,20 @@ fn rows<T: Sample>(step: &impl Step, picture: &Picture, image: &[T], output: &mu
     Ok(())
 }
 
-pub(super) fn variants(way: Way, kind: Kind) -> Vec<Variant<Picture>> {
+pub(super) fn variants(way: Way) -> Vec<Variant<Picture>> {
     match way {
-        Way::Disc | Way::Separable => {
-            let naive = Sums {
-                tables: false,
-                threads: false,
-            };
-            let tables = Sums {
-                tables: true,
-                ..naive
-            };
-            let values = match kind {
-                Kind::U8 => "weights of places and of differences in tables",
-                _ => "weights of places in a table",
-            };
-            vec![
-                variant("naive", "an exponential for each neighbour", naive),
-                variant("tables", values, tables),
-                variant(
-                    "threads tables",
-                    "the same, rows shared by all threads",
-                    Sums {
-                        threads: true,
-                        ..tables
-                    },
-                ),
-            ]
-        }
+        Way::Disc | Way::Separable => vec![
+            variant(
+                "naive",
+                "an exponential for each neighbour",
+                Sums { threads: false },
+            ),
+            variant(
+                "threads naive",
+                "the same, rows shared by all threads",
+                Sums { threads: true },
+            ),
+        ],
         Way::Grid => vec![
             variant(
                 "one thread",
@@ -94,12 +79,8 @@ pub(super) fn variants(way: Way, kind: Kind) -> Vec<Variant<Picture>> {
 /// Sums over neighbours.
 #[derive(Clone, Copy)]
 struct Sums {
-    tables: bool,
     threads: bool,
 }
-
-/// Weights of differences in value, where there are few.
-const VALUES: u32 = 256;
 
 impl Step for Sums {
     fn run<T: Sample>(&self, picture: &Picture, image: &[T], output: &mut [T]) -> Outcome {
@@ -109,20 +90,8 @@ impl Step for Sums {
         let radius = picture.radius();
         let space = -0.5 / (picture.sigma as f32).powi(2);
         let range = -0.5 / (picture.range() as f32).powi(2);
-        let places: Vec<f32> = (0..=2 * radius * radius)
-            .map(|square| (square as f32 * space).exp())
-            .collect();
-        let values: Vec<f32> = (0..VALUES).map(|d| ((d * d) as f32 * range).exp()).collect();
-        let weight = |square: i64, difference: f32| {
-            if !self.tables {
-                (square as f32 * space + difference * difference * range).exp()
-            } else if T::GREATEST < VALUES && difference.fract() == 0.0 {
-                places[square as usize] * values[difference.abs() as usize]
-            } else {
-                // rung: bilateral on cpu: threads production
-                places[square as usize] * (difference * difference * range).exp()
-            }
-        };
+        let weight =
+            |square: i64, difference: f32| (square as f32 * space + difference * difference * range).exp();
         let (pitch, width, last) = (picture.pitch(), picture.width, picture.height as i64 - 1);
         let level = |x: i64, y: i64| {
             let x = x.clamp(0, width as i64 - 1) as usize;
@@ -142,7 +111,6 @@ impl Step for Sums {
                     }
                 });
                 let at = |x: usize, y: i64| rows[y.clamp(0, last) as usize * width + x];
-                // end
                 self.rows(output, pitch, |y, row| {
                     for (x, sample) in row[..width].iter_mut().enumerate() {
                         let near = (-radius..=radius).map(|d| (d * d, at(x, y + d)));
@@ -166,7 +134,7 @@ impl Step for Sums {
 /// The mean of values at squared distances, seen from a pixel of value `middle`.
 #[inline(always)]
 fn mean(weight: &impl Fn(i64, f32) -> f32, middle: f32, near: impl Iterator<Item = (i64, f32)>) -> f32 {
-    // rung: bilateral on cpu: naive | tables
+    // rung: bilateral on cpu: naive
     let (mut sum, mut weights) = (0.0, 0.0);
     for (square, value) in near {
         let weight = weight(square, value - middle);
@@ -180,7 +148,7 @@ fn mean(weight: &impl Fn(i64, f32) -> f32, middle: f32, near: impl Iterator<Item
 impl Sums {
     fn rows<T: Send>(&self, output: &mut [T], pitch: usize, row: impl Fn(i64, &mut [T]) + Sync) {
         if self.threads {
-            // rung: bilateral on cpu: threads tables
+            // rung: bilateral on cpu: threads naive
             let rows = output.par_chunks_mut(pitch).enumerate();
             rows.for_each(|(y, samples)| row(y as i64, samples));
         } else {
@@ -236,56 +204,6 @@ impl Step for Grid {
     }
 }
 
+// rung: bilateral on cpu: threads production = rows of cells and of pixels of `relief_numeric::bilateral::cpu`, shared by all threads
+
 // rung: bilateral on cpu: one thread = the steps of `threads production`, one row after the other
-
-// rung: bilateral on cpu: threads vectors = the compiler makes vectors of the loop of `naive`
-
-pub(super) fn temporal() -> Vec<Variant<Temporal>> {
-    vec![
-        Variant::cpu(
-            "naive",
-            "all frames of a pixel, then the next",
-            |p: &Temporal, call| {
-                let (output, frames) = (call.outputs[0].slice_mut::<u8>(), p.frames() as u32);
-                for (i, mean) in output.iter_mut().enumerate().take(p.pixels) {
-                    let sum: u32 = call
-                        .inputs
-                        .iter()
-                        .map(|frame| u32::from(frame.slice::<u8>()[i]))
-                        .sum();
-                    *mean = ((sum + frames / 2) / frames) as u8;
-                }
-                Ok(())
-            },
-        ),
-        Variant::cpu(
-            "threads vectors",
-            "sums of 16 bits in vectors, a part for each thread",
-            |p: &Temporal, call| {
-                let (half, log) = (p.frames() as u16 / 2, p.log_frames);
-                let frames: Vec<&[u8]> = call.inputs.iter().map(|frame| frame.slice::<u8>()).collect();
-                let output = call.outputs[0].slice_mut::<u8>();
-                let len = part(output.len());
-                output.par_chunks_mut(len).enumerate().for_each(|(k, means)| {
-                    for (block, means) in means.chunks_mut(BLOCK).enumerate() {
-                        let mut sums = [half; BLOCK];
-                        for frame in &frames {
-                            let samples = &frame[k * len + block * BLOCK..][..means.len()];
-                            for (sum, sample) in sums.iter_mut().zip(samples) {
-                                *sum += u16::from(*sample);
-                            }
-                        }
-                        for (mean, sum) in means.iter_mut().zip(sums) {
-                            *mean = (sum >> log) as u8;
-                        }
-                    }
-                });
-                Ok(())
-            },
-        )
-        .production(),
-    ]
-}
-
-/// Sums that stay in the nearest cache.
-const BLOCK: usize = 1 << 10;

@@ -4,18 +4,15 @@
 //! pixel of the border, each weighted by exp(−d²/2σ² − v²/2ρ²), d its distance, v its difference in value. σ is 16 pixels, ρ a
 //! tenth of the values. Its work grows with σ².
 //! - `naive`: an exponential for each neighbour; on the CPU in f64.
-//! - `tables`: weights of places in a table; on the CPU integers also have those of differences in one.
-//! - `threads …`: rows shared by all threads.
-//! - `tiled` (devices): the neighbourhood of a cube's pixels staged in shared memory too.
-//! - `range table`, `tiled, range table` (devices, bytes): weights of differences in a table instead of an exponential for each neighbour.
+//! - `threads naive`: rows shared by all threads.
+//! - `tiled` (devices): the neighbourhood of a cube's pixels in shared memory, with a table of the weights of places.
+//! - `tiled, range table` (devices, bytes): weights of differences in a table too, instead of an exponential for each neighbour.
 //!
 //! `bilateral/separable-…` is an approximation: rows first, then columns of the result, weighted by the same function of one axis
 //! (Pham and van Vliet, 2005). Its work grows with σ, and edges that are neither horizontal nor vertical leave streaks.
 //!
 //! `bilateral/grid-…` is production: the bilateral grid of Paris and Durand, defined in `relief_numeric::bilateral`. Its work
 //! hardly depends on σ, which `bilateral/grid-sigma` sweeps. `production` uses all threads; `one thread` tells what they bring.
-//!
-//! `bilateral/temporal-u8` is what the source tried against the jitter of a depth camera and rejected: the mean of the last frames.
 //!
 //! Least work: a sample read and written. How near the approximations come to the definition, in dB, is told by
 //! `cargo run --release -p relief-lab --example bilateral_accuracy`.
@@ -39,23 +36,22 @@ pub fn family() -> Family {
         name: "bilateral",
         about: "a mean that stops at edges: by its definition, and on a grid of places and values",
         source: "GTX 690, 640 × 480",
+        source_size: "640 × 480",
         lesson: Lesson {
             wins: "The bilateral grid: samples are gathered into coarse cells of place and value, \
                     blurred, and read back by interpolation. Its work hardly depends on σ.",
             loses: "The definition costs an exponential for each neighbour; tables and shared memory help \
                     by a constant and leave the σ² work. The separable approximation costs σ and leaves \
-                    streaks. A temporal mean blurs what moves.",
+                    streaks.",
         },
         ladders: vec![
             Box::new(filters("bilateral/u8", Kind::U8, Way::Disc)),
             Box::new(filters("bilateral/f32", Kind::F32, Way::Disc)),
             Box::new(filters("bilateral/separable-u8", Kind::U8, Way::Separable)),
-            Box::new(filters("bilateral/separable-f32", Kind::F32, Way::Separable)),
             Box::new(filters("bilateral/grid-u8", Kind::U8, Way::Grid)),
             Box::new(filters("bilateral/grid-u16", Kind::U16, Way::Grid)),
             Box::new(filters("bilateral/grid-f32", Kind::F32, Way::Grid)),
             Box::new(sweep()),
-            Box::new(temporal()),
         ],
     }
 }
@@ -367,14 +363,13 @@ macro_rules! sizes {
 }
 fn filters(name: &'static str, kind: Kind, way: Way) -> Ladder<Picture> {
     #[allow(unused_mut)]
-    let mut variants: Vec<Variant<Picture>> = cpu::variants(way, kind);
+    let mut variants: Vec<Variant<Picture>> = cpu::variants(way);
     #[cfg(feature = "gpu")]
     variants.extend(gpu::variants(way, kind));
     let (about, sizes): (_, Sizes) = match (way, kind) {
         (Way::Disc, Kind::U8) => ("the definition, over a disc", sizes!(Kind::U8, Way::Disc)),
         (Way::Disc, _) => ("the definition, over a disc", sizes!(Kind::F32, Way::Disc)),
-        (Way::Separable, Kind::U8) => ("rows, then columns", sizes!(Kind::U8, Way::Separable)),
-        (Way::Separable, _) => ("rows, then columns", sizes!(Kind::F32, Way::Separable)),
+        (Way::Separable, _) => ("rows, then columns", sizes!(Kind::U8, Way::Separable)),
         (Way::Grid, Kind::U8) => ("the bilateral grid", sizes!(Kind::U8, Way::Grid)),
         (Way::Grid, Kind::U16) => ("the bilateral grid", sizes!(Kind::U16, Way::Grid)),
         (Way::Grid, _) => ("the bilateral grid", sizes!(Kind::F32, Way::Grid)),
@@ -423,7 +418,7 @@ fn cases(kind: Kind, way: Way, scale: Scale) -> Vec<Picture> {
 
 fn sweep() -> Ladder<Picture> {
     #[allow(unused_mut)]
-    let mut variants = cpu::variants(Way::Grid, Kind::U8);
+    let mut variants = cpu::variants(Way::Grid);
     #[cfg(feature = "gpu")]
     variants.extend(gpu::variants(Way::Grid, Kind::U8));
     Ladder {
@@ -441,92 +436,6 @@ fn sweep() -> Ladder<Picture> {
                 ..Picture::new(Kind::U8, Way::Grid, (side, side), sigma)
             };
             [1, 2, 4, 8, 16, 32, 64].map(of).into()
-        },
-        huge: Vec::new,
-        variants,
-    }
-}
-
-/// The mean of the last frames, a power of two of them, at most 2^7: so many bytes and a half add up in 16 bits.
-#[derive(Clone, Copy)]
-pub(crate) struct Temporal {
-    pixels: usize,
-    log_frames: u32,
-}
-
-impl Temporal {
-    const fn frames(&self) -> usize {
-        1 << self.log_frames
-    }
-}
-
-impl Problem for Temporal {
-    fn label(&self) -> String {
-        let pixels = crate::quantity::count(self.pixels as u64);
-        format!("{pixels} px, {} frames", self.frames())
-    }
-
-    fn elements(&self) -> u64 {
-        self.pixels as u64
-    }
-
-    fn inputs(&self, fill: Fill) -> Vec<Array> {
-        let frame = |seed| Array::filled(Layout::of::<u8>(self.pixels), fill, seed);
-        (0..self.frames() as u64).map(frame).collect()
-    }
-
-    fn outputs(&self) -> Vec<Layout> {
-        vec![Layout::of::<u8>(self.pixels)]
-    }
-
-    fn reference(&self, inputs: &[Array], outputs: &mut [Array]) {
-        for (i, mean) in outputs[0].slice_mut::<u8>().iter_mut().enumerate() {
-            let sum: u32 = inputs.iter().map(|frame| u32::from(frame.slice::<u8>()[i])).sum();
-            let frames = self.frames() as u32;
-            *mean = ((sum + frames / 2) / frames) as u8;
-        }
-    }
-
-    fn work(&self) -> Work {
-        Work::bytes((self.frames() * self.pixels) as u64, self.pixels as u64)
-    }
-}
-
-fn temporal() -> Ladder<Temporal> {
-    #[allow(unused_mut)]
-    let mut variants = cpu::temporal();
-    #[cfg(feature = "gpu")]
-    variants.extend(gpu::temporal());
-    Ladder {
-        name: "bilateral/temporal-u8",
-        about: "the mean of the last frames, rounded",
-        axis: None,
-        checks: || {
-            let eight = |pixels| Temporal {
-                pixels,
-                log_frames: 3,
-            };
-            let others = [0, 1, 2, 4].map(|log_frames| Temporal {
-                log_frames,
-                ..eight(1_001)
-            });
-            crate::family::LENGTHS
-                .into_iter()
-                .map(eight)
-                .chain(others)
-                .collect()
-        },
-        cases: |scale| {
-            let of = |size: u64, log_frames| Temporal {
-                pixels: size as usize,
-                log_frames,
-            };
-            let sizes = scale.sizes();
-            let mut cases: Vec<Temporal> = sizes.iter().map(|size| of(*size, 3)).collect();
-            if let (Some(largest), false) = (sizes.last(), scale.quick) {
-                cases.extend([1, 2, 4].map(|log_frames| of(*largest, log_frames)));
-            }
-            cases
         },
         huge: Vec::new,
         variants,

@@ -5,7 +5,7 @@ use cubecl::prelude::*;
 use relief_kernels::device::{Operand, cubes, on_client, start};
 
 use super::Count;
-use crate::family::{Failure, OnGpu, Outcome, Variant};
+use crate::family::{OnGpu, Outcome, Variant, lanes};
 
 pub(super) fn variants() -> Vec<Variant<Count>> {
     let of = |name, idea, walk, width| {
@@ -48,16 +48,11 @@ struct Shape {
 }
 
 fn counted(problem: &Count, call: &OnGpu<'_>, walk: Walk, width: u32) -> Outcome {
-    let (least, most) = call.gpu.report().plane;
-    if least != most {
-        let reason = format!("planes of {least} to {most} units");
-        return Err(Failure::Unsupported(reason));
-    }
     let shape = Shape {
         walk,
         width,
         units: if walk == Walk::Blocks { 512 } else { 256 },
-        lanes: most,
+        lanes: lanes(call.gpu, ..)?,
     };
     let words = problem.words as u32;
     let wanted = match walk {

@@ -28,6 +28,7 @@ pub fn family() -> Family {
         name: "count",
         about: "how many words are not zero: reading, and nothing else",
         source: "2^24 u32 on the compaction article's GTX 690",
+        source_size: "2^24 u32",
         lesson: Lesson {
             wins: "Wide loads, and enough of them in flight: 8 192 sequences read vectors and write 8 192 counts, where a vector a thread writes \
                    one for every block.",

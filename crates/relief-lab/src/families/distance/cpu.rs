@@ -1,7 +1,5 @@
 //! The variants on the CPU.
 
-mod exact;
-
 use std::sync::LazyLock;
 
 use rayon::prelude::*;
@@ -47,18 +45,6 @@ pub(super) fn variants() -> Vec<Variant<Distance>> {
             separable,
         )
         .scratch(|problem| vec![Layout::of::<u16>(problem.stored())]),
-        Variant::cpu(
-            "exact",
-            "lower envelopes of parabolas over the whole image, cut off",
-            |p: &Distance, call| exact::transform(p, call, false),
-        )
-        .scratch(squares),
-        Variant::cpu(
-            "threads exact",
-            "the same, rows dealt to the threads after one went along the columns",
-            |p: &Distance, call| exact::transform(p, call, true),
-        )
-        .scratch(squares),
         Variant::cpu(
             "threads production",
             "bounded, in tiles: vectorised passes down, up and across, with early ends",
@@ -162,7 +148,7 @@ fn separable(problem: &Distance, call: OnCpu<'_>) -> Outcome {
     // A width of 0 has no rows, but chunks want a length.
     let pitch = problem.pitch().max(1);
     let gaps = scratch[0].slice_mut::<u16>();
-    exact::gaps(mask, pitch, radius as u16 + 1, gaps);
+    gaps_along(mask, pitch, radius as u16 + 1, gaps);
     for (gaps, out) in gaps
         .chunks(pitch)
         .zip(outputs[0].slice_mut::<u8>().chunks_mut(pitch))
@@ -179,6 +165,18 @@ fn separable(problem: &Distance, call: OnCpu<'_>) -> Outcome {
         }
     }
     Ok(())
+}
+
+/// How far the nearest white pixel of the column is, at most `far`; the same of what lies between rows, which are `pitch`
+/// apart.
+fn gaps_along(mask: &[u8], pitch: usize, far: u16, gaps: &mut [u16]) {
+    for (at, white) in mask.iter().enumerate() {
+        let above = if at < pitch { far } else { gaps[at - pitch] };
+        gaps[at] = if *white == 0 { far.min(above + 1) } else { 0 };
+    }
+    for at in (0..gaps.len().saturating_sub(pitch)).rev() {
+        gaps[at] = gaps[at].min(gaps[at + pitch] + 1);
+    }
 }
 
 /// Parts of rows that production computes at the same time, each with its own memory.

@@ -2,7 +2,6 @@
 // In kernels `&&` computes both sides: what guards a read stands around it.
 #![allow(unsafe_code, clippy::collapsible_if)]
 
-mod banding;
 mod black;
 mod separable;
 mod white;
@@ -73,12 +72,6 @@ pub(super) fn variants(reach: Reach) -> Vec<Variant<Distance>> {
             |p: &Distance, call: OnGpu<'_>| separable::run(p, &call),
         )
         .scratch(|problem| vec![Layout::of::<u8>(problem.stored())]),
-        Variant::gpu(
-            "banding",
-            "the exact transform of the whole image by parallel banding, cut off",
-            |p: &Distance, call: OnGpu<'_>| banding::run(p, &call),
-        )
-        .scratch(banding::scratch),
     ];
     // The source's radius is 15.
     if matches!(reach, Reach::Far) {

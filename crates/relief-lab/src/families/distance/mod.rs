@@ -14,8 +14,6 @@
 //! - `white, neighbours`: a white neighbour on one side spares that half of the circle.
 //! - `black`: each pixel looks outwards for the nearest white one, row by row, until a row is too far.
 //! - `separable`: distances along columns, then the least of the whole window along rows.
-//! - `exact`, `threads exact`: the whole-image transform by lower envelopes of parabolas (P. Felzenszwalb, D. Huttenlocher,
-//!   *Distance transforms of sampled functions*, 2004, 2012), cut off at the radius.
 //! - `threads production`: bounded, in tiles; see `relief_kernels::distance::cpu`.
 //!
 //! On devices, the source's six (RTX 2070, R = 15; each adds to the one before):
@@ -23,8 +21,6 @@
 //!   `white, check`: a plain read before the atomic; `white, neighbours`: those with four white neighbours are left
 //!   out; `white, halves`: a white neighbour spares that half of the square; `black`: as above.
 //! - `separable`: as above, four pixels to a unit, ending where dx² alone is too much.
-//! - `banding`: the exact whole-image transform by parallel banding (T.-T. Cao, K. Tang, A. Mohamed, T.-S. Tan, *Parallel
-//!   banding algorithm to compute exact distance transform with the GPU*, 2010); see its file.
 //! - `bits` (R = 15 alone), `tiles`, `rows`: the three ways of production; `production` chooses by the radius.
 //!
 //! A variant that would write or read more than the ladder has patience for says so and is not timed.
@@ -45,14 +41,14 @@ pub fn family() -> Family {
         name: "distance",
         about: "a function of the distance to the nearest white pixel within a radius",
         source: "RTX 2070, CUDA 10.2, R = 15",
+        source_size: "",
         lesson: Lesson {
             wins: "The winner does not look at pixels one by one: 32 pixels of a column share a word, \
                     offset by offset (small radii), or distances along columns are kept in shared memory \
                     and searched outwards along rows (`tiles`).",
             loses: "The source's atomics do R² work for each white pixel, and its neighbour checks help \
                     only on masks with long lines. A plain read before the atomic costs more than it saves \
-                    on a device with fast atomics. Parallel banding does not depend on the radius, and \
-                    pays for that at small ones.",
+                    on a device with fast atomics.",
         },
         ladders: vec![Box::new(ladder(Reach::Near)), Box::new(ladder(Reach::Far))],
     }

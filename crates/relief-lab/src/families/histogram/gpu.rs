@@ -19,39 +19,25 @@ pub(super) fn variants(kind: Kind) -> Vec<Variant<Histogram>> {
             count(p, &call, place, width)
         })
     };
-    let mut variants = vec![
-        of(
-            "global atomics",
-            "a unit adds to counters in memory",
-            Place::Memory,
-            1,
-        ),
-        of(
-            "global atomics quad",
-            "four words for each unit at a time",
-            Place::Memory,
-            4,
-        ),
-    ];
+    let mut variants = vec![of(
+        "global atomics",
+        "a unit adds to counters in memory",
+        Place::Memory,
+        1,
+    )];
     let bits = 8 * kind.bytes() as u32;
     if bits == 8 {
         variants.extend([
             of(
                 "shared atomics",
                 "counters of a cube in shared memory",
-                Place::Cube { together: false },
+                Place::Cube,
                 1,
             ),
             of(
                 "shared atomics quad",
                 "four words for each unit at a time",
-                Place::Cube { together: false },
-                4,
-            ),
-            of(
-                "aggregated by plane",
-                "where the lanes of a plane meet one value, one of them adds for all",
-                Place::Cube { together: true },
+                Place::Cube,
                 4,
             ),
             of(

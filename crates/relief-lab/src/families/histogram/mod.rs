@@ -5,9 +5,7 @@
 //!
 //! On devices (bytes):
 //! - `global atomics`: a unit adds to counters in memory.
-//! - `shared atomics`: a cube has counters in shared memory, and adds them to those in memory at its end.
-//! - `… quad`: the same, four words for each unit at a time.
-//! - `aggregated by plane`: where all lanes of a plane have one value, one of them adds for all.
+//! - `shared atomics`, `… quad`: a cube has counters in shared memory, and adds them to those in memory at its end.
 //! - `private per plane`: each plane of a cube has counters of its own.
 //! - `production`: a counter for each value and each lane, so that lanes never wait for each other; a vector of equal bytes
 //!   is one addition.
@@ -45,19 +43,18 @@ pub fn family() -> Family {
         name: "histogram",
         about: "how often each value occurs: additions that meet",
         source: "no figures",
+        source_size: "",
         lesson: Lesson {
             wins: "A counter for each value and lane in shared memory: no lane waits for another whatever \
                     the distribution, and a vector of equal bytes is one addition.",
             loses: "Atomics in memory serialise on common values, most of all where all samples are equal. \
-                    Counters shared by a block do the same within it. Aggregation by warps helps constant \
-                    data only. Words of 16 bits need 65 536 counters, which fit shared memory only as \
+                    Counters shared by a block do the same within it. Words of 16 bits need 65 536 counters, which fit shared memory only as \
                     halves, with wraps noted in memory.",
         },
         ladders: vec![
             Box::new(ladder("histogram/u8", Kind::U8, |scale| all(Kind::U8, scale))),
             Box::new(ladder("histogram/u16", Kind::U16, |scale| all(Kind::U16, scale))),
-            Box::new(even::floats()),
-            Box::new(even::integers()),
+            Box::new(even::ladder()),
         ],
     }
 }

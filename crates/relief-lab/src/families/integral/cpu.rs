@@ -15,9 +15,6 @@ pub(super) fn variants() -> Vec<Variant<Integral>> {
             "the sum of the row so far, added to the sum above",
             |p, call| each(p, call, &Naive),
         ),
-        Variant::cpu("two passes", "all rows, then all columns", |p, call| {
-            each(p, call, &TwoPasses)
-        }),
         Variant::cpu(
             "vectors",
             "strips of columns that stay in the nearest cache; what enters bands is known first",
@@ -83,30 +80,6 @@ impl Way for Naive {
             for x in 0..width {
                 sum = S::plus(sum, S::one(row[x]));
                 here[x] = above.map_or(sum, |above| S::plus(sum, above[x]));
-            }
-        }
-        // end
-    }
-}
-
-struct TwoPasses;
-
-impl Way for TwoPasses {
-    fn sum<S: Sum>(&self, problem: &Integral, from: &[S::Sample], to: &mut [S], _: &mut [S]) {
-        let (width, pitch) = (problem.width, problem.pitch_out());
-        // rung: integral on cpu: two passes
-        for (row, to) in from.chunks(problem.pitch_in()).zip(to.chunks_mut(pitch)) {
-            let mut sum = S::default();
-            for (sample, to) in row[..width].iter().zip(to) {
-                sum = S::plus(sum, S::one(*sample));
-                *to = sum;
-            }
-        }
-        for y in 1..problem.height {
-            let (above, here) = to.split_at_mut(y * pitch);
-            let above = &above[(y - 1) * pitch..];
-            for (sum, above) in here.iter_mut().zip(above) {
-                *sum = S::plus(*sum, *above);
             }
         }
         // end

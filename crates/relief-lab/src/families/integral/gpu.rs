@@ -1,8 +1,5 @@
 //! The variants on devices.
-#![allow(unsafe_code)]
 
-use cubecl::prelude::*;
-use relief_kernels::device::{Operand, launch, line};
 use relief_numeric::element::Element;
 use relief_numeric::integral::Sums;
 use relief_numeric::integral::gpu as production;
@@ -12,12 +9,12 @@ use relief_numeric::transpose::gpu::{Matrix, transpose};
 
 use super::Integral;
 use crate::array::Layout;
-use crate::family::{Failure, OnGpu, Outcome, Problem as _, Variant};
+use crate::family::{Failure, OnGpu, Outcome, Variant};
 
 pub(super) fn variants(sums: Sums) -> Vec<Variant<Integral>> {
     let mut variants = Vec::new();
     if sums != Sums::Long {
-        variants.extend([
+        variants.push(
             Variant::gpu(
                 "two scans, transposes",
                 "rows are scanned, transposed, scanned, transposed back",
@@ -27,16 +24,7 @@ pub(super) fn variants(sums: Sums) -> Vec<Variant<Integral>> {
                 let turned = p.height.next_multiple_of(4) * p.pitch_out();
                 vec![Layout::of::<u32>(turned), Layout::of::<u32>(turned)]
             }),
-            Variant::gpu(
-                "two scans",
-                "rows are scanned, then columns, a unit for four of them",
-                |p: &Integral, call| by_columns(p, &call),
-            )
-            .scratch(|p| vec![Layout::of::<u32>(p.pitch_out() * p.height)]),
-        ]);
-    }
-    if sums == Sums::Short {
-        variants.push(super::look_back::variant());
+        );
     }
     variants.push(
         Variant::gpu(
@@ -99,58 +87,4 @@ fn by_transposes(problem: &Integral, call: &OnGpu<'_>) -> Outcome {
     transpose(call.gpu, 32, (height, all), second, to)?;
     // end
     Ok(())
-}
-
-fn by_columns(problem: &Integral, call: &OnGpu<'_>) -> Outcome {
-    let (from, to) = operands(problem, call)?;
-    let (element, _) = elements(problem);
-    let (width, height) = (problem.width as u32, problem.height as u32);
-    let rows = Matrix {
-        buffer: &call.scratch[0],
-        pitch: to.pitch,
-    };
-    scan_each_row(call.gpu, Kind::Inclusive, element, (width, height), from, rows)?;
-    if problem.elements() == 0 {
-        return Ok(());
-    }
-    let float = problem.sums == Sums::Floats;
-    let vectors = to.pitch / 4;
-    // SAFETY: columns are compared with the pitch, of which both buffers hold `height` rows.
-    launch!(
-        call.gpu, "integral columns", &float, &[Operand::write("the output", to.buffer)],
-        line(call.gpu, vectors, UNITS),
-        unsafe add_columns(4, rows.buffer.array(4), to.buffer.array(4), vectors, height, float))?;
-    Ok(())
-}
-
-const UNITS: u32 = 64;
-
-/// The sums down four columns.
-#[cube(launch_unchecked)]
-fn add_columns<N: Size>(
-    from: &Array<Vector<u32, N>>,
-    to: &mut Array<Vector<u32, N>>,
-    vectors: u32,
-    height: u32,
-    #[comptime] float: bool,
-) {
-    let column = CUBE_POS as u32 * UNITS + UNIT_POS;
-    if column < vectors {
-        // rung: integral on gpu: two scans
-        let mut sums = Vector::<u32, N>::new(0u32);
-        for y in 0..height {
-            let at = (y * vectors + column) as usize;
-            let more = from[at];
-            if float {
-                #[unroll]
-                for k in 0..4usize {
-                    sums[k] = u32::reinterpret(f32::reinterpret(sums[k]) + f32::reinterpret(more[k]));
-                }
-            } else {
-                sums += more;
-            }
-            to[at] = sums;
-        }
-        // end
-    }
 }

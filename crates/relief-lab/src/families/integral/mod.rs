@@ -8,15 +8,11 @@
 //! On devices:
 //! - `two scans, transposes`: rows are scanned, the result is transposed, rows are scanned, and it is transposed back: the source's
 //!   way, which needs one kernel of each kind only.
-//! - `two scans`: rows are scanned, then columns, a unit for four columns.
-//! - `look-back along both axes`: one pass, in which tiles tell each other the sums of their columns and then of their rows; for
-//!   bytes in 32 bits, on hardware.
 //! - `carries first`: production: the sums of the rows and columns of tiles first, then what enters each tile, then everything in
 //!   one pass; its layout is tuned.
 //!
 //! On the CPU:
 //! - `naive`: the sum of the row so far, added to the sum above.
-//! - `two passes`: all rows, then all columns.
 //! - `vectors`: production on one thread: strips of columns that stay in the nearest cache; what enters a strip is known first.
 //! - `threads`: production: as many bands of rows at a time as there are threads, each from what enters it.
 //!
@@ -27,8 +23,6 @@
 mod cpu;
 #[cfg(feature = "gpu")]
 mod gpu;
-#[cfg(feature = "gpu")]
-mod look_back;
 mod windows;
 
 use relief_numeric::integral::Sums;
@@ -57,11 +51,11 @@ pub fn family() -> Family {
         name: "integral",
         about: "the sum of all samples left of and above each: scans along both axes",
         source: "none: named as what scans are for",
+        source_size: "",
         lesson: Lesson {
             wins: "What enters each tile is computed first, by sums of tiles alone, and then everything \
                     in one pass: the picture is read about once more, and no tile waits for another.",
-            loses: "Two scans with transposes move the picture four times. Look-back along both axes makes \
-                    every tile wait twice.",
+            loses: "Two scans with transposes move the picture four times.",
         },
         ladders: vec![
             ladder!(

@@ -49,6 +49,7 @@ pub fn family() -> Family {
         name: "lattice",
         about: "copies of a pattern at every i·u + j·v, blended where they overlap",
         source: "RTX 2070, CUDA 10.2; i9-9900K, one thread",
+        source_size: "",
         lesson: Lesson {
             wins: "A lattice of integer vectors is periodic: one cell is blended once and then repeated \
                     at the speed of memory, however many copies overlap.",

@@ -15,12 +15,12 @@ pub fn family() -> Family {
         name: "map",
         about: "an element from the elements at its place: sums, multiples, grays, tables, and reading with a distance",
         source: "course slides; GPUs of about 2010",
+        source_size: "",
         lesson: Lesson {
-            wins: "Memory binds, so a vector a thread wins, as in a copy. A table of bytes pays in shared \
-                    memory only when it is packed, four entries a word. On processors byte permutes look \
+            wins: "Memory binds, so a vector a thread wins, as in a copy. A table of bytes in shared memory, \
+                    packed four entries a word, is as good as the caches. On processors byte permutes look \
                     up a whole vector at once.",
-            loses: "Blocks of 16 × 16 threads touch half a line a row. A table with an entry a word in \
-                    shared memory loses to the caches. A stride costs a line for each word until every \
+            loses: "Blocks of 16 × 16 threads touch half a line a row. A stride costs a line for each word until every \
                     word has a line of its own, and no more after that; an offset costs at most one line a \
                     warp.",
         },
@@ -29,8 +29,7 @@ pub fn family() -> Family {
             Box::new(access::stride()),
             Box::new(add::ladder()),
             Box::new(scale::ladder()),
-            Box::new(gray::integer()),
-            Box::new(gray::float()),
+            Box::new(gray::ladder()),
             Box::new(table::eight()),
             Box::new(table::sixteen()),
         ],

@@ -3,9 +3,9 @@
 //! Least work: a sample read, a sample written, a look-up. A table of bytes fits into vector registers of a CPU and into
 //! shared memory of a device; one of 65 536 entries lies in caches at best.
 //!
-//! - CPU: `plain`, a sample at a time; `one thread`: register permutes for bytes; `threads`; `production`: all threads.
-//! - devices: `memory scalar`, `memory quad`: the table where it lies; `shared scalar`: its entries in shared memory;
-//!   `shared packed`: four entries to a word of shared memory; production is `shared` for bytes and `memory` for words of
+//! - CPU: `plain`, a sample at a time; `one thread`: register permutes for bytes; `production`: all threads.
+//! - devices: `memory scalar`, `memory quad`: the table where it lies;
+//!   `shared packed`: four entries to a word of shared memory; production is `shared packed` for bytes and `memory` for words of
 //!   16 bits, several vectors for each unit, with its layout tuned.
 
 use rayon::prelude::*;
@@ -114,14 +114,9 @@ fn variants<S: Sample + Element>() -> Vec<Variant<Lookup<S>>> {
             Ok(())
         }),
         Variant::cpu(
-            "threads",
-            "a sample at a time, a part for each thread",
-            |_, call| parts(call, look_up::<S>),
-        ),
-        Variant::cpu(
             "production",
             "register permutes for bytes, a part for each thread",
-            |_, call| parts(call, map::<S>),
+            |_, call| parts::<S>(call),
         )
         .production(),
     ];
@@ -149,7 +144,7 @@ fn map<S: Sample>(table: &[S], samples: &[S], out: &mut [S]) {
     );
 }
 
-fn parts<S: Sample + Element>(call: OnCpu<'_>, map: impl Fn(&[S], &[S], &mut [S]) + Sync) -> Outcome {
+fn parts<S: Sample + Element>(call: OnCpu<'_>) -> Outcome {
     let (samples, table) = (call.inputs[0].slice::<S>(), call.inputs[1].slice::<S>());
     let part = stored_part(samples.len(), size_of::<S>());
     let outputs = call.outputs[0].slice_mut::<S>().par_chunks_mut(part);
@@ -193,18 +188,6 @@ mod gpu {
             ),
         ];
         if depth == Depth::Eight {
-            variants.push(own(
-                "shared scalar",
-                "an entry for each shared word, a word for each unit",
-                Place::Shared,
-                1,
-            ));
-            variants.push(own(
-                "shared quad",
-                "an entry for each shared word, four words for each unit",
-                Place::Shared,
-                4,
-            ));
             variants.push(own(
                 "shared packed",
                 "four entries for each shared word, four words for each unit",
@@ -254,7 +237,6 @@ mod gpu {
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
     enum Place {
         Memory,
-        Shared,
         Packed,
     }
 
@@ -297,20 +279,11 @@ mod gpu {
         #[comptime] place: Place,
         #[comptime] width: usize,
     ) {
-        let mut shared = SharedMemory::<u32>::new(256usize);
+        let mut shared = SharedMemory::<u32>::new(64usize);
         if comptime!(place != Place::Memory) {
             if UNIT_POS < 64u32 {
                 let packed = table[UNIT_POS as usize];
-                if comptime!(place == Place::Packed) {
-                    shared[UNIT_POS as usize] = packed;
-                } else {
-                    // rung: map on gpu: shared scalar | shared quad
-                    #[unroll]
-                    for k in 0..4u32 {
-                        shared[(UNIT_POS * 4u32 + k) as usize] = (packed >> comptime!(8 * k)) & 255u32;
-                    }
-                    // end
-                }
+                shared[UNIT_POS as usize] = packed;
             }
             sync_cube();
         }
@@ -349,7 +322,6 @@ mod gpu {
             // rung: map on gpu: shared packed
             Place::Packed => packed(shared[(sample / comptime!(32 / bits)) as usize], sample, bits),
             // end
-            Place::Shared => shared[sample as usize],
         }
     }
 

@@ -51,6 +51,7 @@ pub fn family() -> Family {
         name: "matmul",
         about: "matrix × matrix: how often a number is used where it is at hand",
         source: "AMD Radeon HD 5750: 8.3–36.9 GFLOPS with transfers",
+        source_size: "",
         lesson: Lesson {
             wins: "Each number that is fetched is used more often: 64 to 128 sums a thread in registers, \
                     vectors from shared memory, and slices that the device copies itself while others are \

@@ -2,13 +2,13 @@
 #![allow(unsafe_code)]
 
 use cubecl::prelude::*;
-use relief_kernels::device::{Gpu, Operand, cubes, on_client, start};
+use relief_kernels::device::{Operand, cubes, on_client, start};
 use relief_numeric::matmul::gpu as product;
 use relief_numeric::matvec::gpu as production;
 
 use super::{Product, Side};
 use crate::array::Layout;
-use crate::family::{Failure, OnGpu, Outcome, Variant};
+use crate::family::{Failure, OnGpu, Outcome, Variant, lanes};
 
 /// Units of a cube of the ladder, and the side of its tiles.
 const UNITS: u32 = 256;
@@ -18,7 +18,6 @@ const TILE: u32 = 16;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Step {
     Tiles,
-    Column,
     ColumnTile,
     ColumnVectors,
     Row,
@@ -63,8 +62,7 @@ pub(super) fn variants(side: Side) -> Vec<Variant<Product>> {
                 Step::ColumnTile,
             )
             .source("9.7 ms"),
-            of("unit per column", "both straight from memory", Step::Column),
-            of("vectors", "four columns a unit", Step::ColumnVectors),
+            of("vectors", "both straight from memory, four columns a unit", Step::ColumnVectors),
             Variant::gpu(
                 "split",
                 "blocks of rows, a cube for 128 columns of each and a launch for their sums; few blocks in one cube",
@@ -150,14 +148,6 @@ fn matrix<'a>(p: &Product, call: &OnGpu<'a>) -> production::Matrix<'a> {
     }
 }
 
-/// Units of a plane, where it is known.
-fn lanes(gpu: &Gpu) -> Outcome<u32> {
-    match gpu.report().plane {
-        (least, most) if least == most && most > 1 => Ok(most),
-        (least, most) => Err(Failure::Unsupported(format!("planes of {least} to {most} units"))),
-    }
-}
-
 fn simple(p: &Product, call: &OnGpu<'_>, step: Step) -> Outcome {
     if p.rows as u64 * p.columns as u64 >= 1 << 32 {
         return Err(Failure::Unsupported("more than 2^32 numbers".to_owned()));
@@ -167,12 +157,12 @@ fn simple(p: &Product, call: &OnGpu<'_>, step: Step) -> Outcome {
         return Ok(());
     }
     let lanes = match step {
-        Step::Plane | Step::PlaneVectors => lanes(call.gpu)?,
+        Step::Plane | Step::PlaneVectors => lanes(call.gpu, 2..)?,
         _ => 1,
     };
     let (rows, columns) = (p.rows as u32, p.columns as u32);
     let count = match step {
-        Step::Column | Step::ColumnTile => columns.div_ceil(UNITS),
+        Step::ColumnTile => columns.div_ceil(UNITS),
         Step::ColumnVectors => (columns / 4).div_ceil(UNITS),
         Step::Tiles => columns.div_ceil(TILE),
         Step::Row => rows.div_ceil(UNITS),
@@ -218,8 +208,7 @@ impl Launch {
         }
         // SAFETY: rows and columns are compared with their numbers, which the buffers hold; every loop ends.
         match self.step {
-            Step::Column => launch!(down_columns, line; 1, 1, 1; false),
-            Step::ColumnTile => launch!(down_columns, line; 1, 1, 1; true),
+            Step::ColumnTile => launch!(down_columns, line; 1, 1, 1;),
             Step::ColumnVectors => launch!(down_vectors, line, 4; 4, 1, 4;),
             Step::Tiles => launch!(tiles, square; 1, 1, 1; true),
             Step::RowTiles => launch!(tiles, square; 1, 1, 1; false),
@@ -234,47 +223,30 @@ impl Launch {
 
 /// A unit for each column.
 #[cube(launch_unchecked)]
-fn down_columns(
-    matrix: &Array<f32>,
-    x: &Array<f32>,
-    y: &mut Array<f32>,
-    rows: u32,
-    columns: u32,
-    #[comptime] shared: bool,
-) {
+fn down_columns(matrix: &Array<f32>, x: &Array<f32>, y: &mut Array<f32>, rows: u32, columns: u32) {
     let column = CUBE_POS as u32 * UNITS + UNIT_POS;
     let mut sum = f32::new(0.0);
-    if comptime!(shared) {
-        let mut part = SharedMemory::<f32>::new(comptime!(UNITS as usize));
-        let mut begin = u32::new(0);
-        // rung: matvec on gpu: tile of the vector
-        while begin < rows {
-            if begin + UNIT_POS < rows {
-                part[UNIT_POS as usize] = x[(begin + UNIT_POS) as usize];
-            }
-            sync_cube();
-            if column < columns {
-                for k in 0..min(rows - begin, UNITS) {
-                    sum = fma(
-                        part[k as usize],
-                        matrix[((begin + k) * columns + column) as usize],
-                        sum,
-                    );
-                }
-            }
-            sync_cube();
-            begin += UNITS;
+    let mut part = SharedMemory::<f32>::new(comptime!(UNITS as usize));
+    let mut begin = u32::new(0);
+    // rung: matvec on gpu: tile of the vector
+    while begin < rows {
+        if begin + UNIT_POS < rows {
+            part[UNIT_POS as usize] = x[(begin + UNIT_POS) as usize];
         }
-        // end
-    } else {
+        sync_cube();
         if column < columns {
-            // rung: matvec on gpu: unit per column
-            for row in 0..rows {
-                sum = fma(x[row as usize], matrix[(row * columns + column) as usize], sum);
+            for k in 0..min(rows - begin, UNITS) {
+                sum = fma(
+                    part[k as usize],
+                    matrix[((begin + k) * columns + column) as usize],
+                    sum,
+                );
             }
-            // end
         }
+        sync_cube();
+        begin += UNITS;
     }
+    // end
     if column < columns {
         y[column as usize] = sum;
     }

@@ -76,6 +76,7 @@ pub fn family() -> Family {
         name: "min-plus",
         about: "matrix products of shortest paths: an addition and a minimum a step",
         source: "Quadro K2000 and a 4-core Xeon, n = 6 300 f32",
+        source_size: "6 300 f32",
         lesson: Lesson {
             wins: "Registers and fewer instructions: 8 × 8 or 8 × 16 results a thread, slices through \
                     shared memory, and for numbers that are not negative an order of bits that makes two \

@@ -49,23 +49,6 @@ pub(super) fn variants(kind: Kind, separable: bool) -> Vec<Variant<Dilation>> {
         ));
     }
     let idea = "four columns of some rows for a unit, from vectors in shared memory";
-    for (name, units, items) in [
-        ("64 units, 4 rows", 64, 4),
-        ("128 units, 2 rows", 128, 2),
-        ("128 units, 4 rows", 128, 4),
-        ("128 units, 8 rows", 128, 8),
-        ("256 units, 4 rows", 256, 4),
-        ("256 units, 2 rows", 256, 2),
-    ] {
-        let tuning = Tuning {
-            units,
-            items,
-            vector: 4,
-        };
-        variants.push(Variant::gpu(name, idea, move |p: &Dilation, call| {
-            tuned(p, &call, Some(tuning))
-        }));
-    }
     variants.push(
         Variant::gpu("tuned", idea, |p: &Dilation, call| {
             tuned(p, &call, Some(call.tuning))
@@ -110,7 +93,7 @@ const fn size(p: &Dilation) -> Size {
     }
 }
 
-// rung: morphology on gpu: 64 units, 4 rows | 128 units, 2 rows | 128 units, 4 rows | 128 units, 8 rows | 256 units, 4 rows | 256 units, 2 rows = `tuned` in this layout
+// rung: morphology on gpu: tuned = the kernels of `relief_numeric::morphology::gpu`, in the layout that was found for the device
 // rung: morphology on gpu: production = `tuned` in the layout of production
 /// Production's kernels, in a layout or in the tuned one.
 fn tuned(p: &Dilation, call: &OnGpu<'_>, tuning: Option<Tuning>) -> Outcome {

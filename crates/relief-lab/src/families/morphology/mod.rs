@@ -14,7 +14,7 @@
 //! - `tile`: the same with a tile and its border in shared memory.
 //! - `rows, then columns`: separable: a kernel for each, the picture in between in memory as 32-bit numbers.
 //! - `square`: separable: as if it were not, the best of the other ladder.
-//! - `… units, … rows`: four columns of some rows for a unit, samples and heights as vectors from shared memory; separable: strips, with a ring
+//! - `tuned`: four columns of some rows for a unit, samples and heights as vectors from shared memory; separable: strips, with a ring
 //!   of rows in shared memory, both functions in registers; but for k = 3 of integers, which are squares.
 //! - `production`: that in its tuned layout.
 //!
@@ -57,6 +57,7 @@ pub fn family() -> Family {
         name: "morphology",
         about: "max-plus convolutions: an addition and a maximum for each height of a structuring function",
         source: "none",
+        source_size: "",
         lesson: Lesson {
             wins: "More rows a thread: each sample and height that was loaded serves several sums. A \
                     separable function goes by rows and then columns, with a ring of rows in shared \

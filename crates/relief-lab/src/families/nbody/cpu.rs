@@ -23,16 +23,6 @@ pub(super) fn variants(space: Space) -> Vec<Variant<Pull>> {
             )
             .source("229–329 GFLOPS"),
             Variant::cpu(
-                "tiles",
-                "512 bodies pull all others before the next 512 do",
-                |_: &Pull, call| {
-                    each(call, |bodies, to| {
-                        to.fill([0.0; 4]);
-                        bodies.chunks(512).for_each(|tile| pull_all(bodies, tile, to));
-                    })
-                },
-            ),
-            Variant::cpu(
                 "lanes, exact roots",
                 "32 bodies are pulled at once, with a root and a division",
                 |_: &Pull, call| each(call, |bodies, to| lanes(Isa::best(), bodies, to)),

@@ -35,17 +35,12 @@ pub(super) fn variants(space: Space) -> Vec<Variant<Pull>> {
         Variant::gpu(
             "shared tiles",
             "a cube loads what pulls once for all of its units",
-            move |p: &Pull, call: OnGpu<'_>| tiles(p, &call, layout(1), whole(p)),
-        ),
-        Variant::gpu(
-            "several bodies",
-            "four bodies a unit",
-            move |p: &Pull, call: OnGpu<'_>| tiles(p, &call, layout(4), whole(p)),
+            move |p: &Pull, call: OnGpu<'_>| tiles(p, &call, layout(), whole(p)),
         ),
         Variant::gpu(
             "split",
             "one body a unit; what pulls is cut into parts, a cube for each",
-            move |p: &Pull, call: OnGpu<'_>| tiles(p, &call, layout(1), cut(p)),
+            move |p: &Pull, call: OnGpu<'_>| tiles(p, &call, layout(), cut(p)),
         )
         .scratch(scratch),
         Variant::gpu(
@@ -60,10 +55,10 @@ pub(super) fn variants(space: Space) -> Vec<Variant<Pull>> {
     variants
 }
 
-fn layout(items: u32) -> Tuning {
+fn layout() -> Tuning {
     Tuning {
         units: UNITS,
-        items,
+        items: 1,
         ..production::DEFAULT
     }
 }

@@ -12,13 +12,11 @@
 //! - `naive`: a unit for each body; four loads of a word for each that pulls.
 //! - `vectors`: the same with one load of 16 bytes.
 //! - `shared tiles`: a cube loads as many bodies as it has units, once for all of them.
-//! - `several bodies`: four bodies a unit, so that what was loaded is used four times.
 //! - `split`: one body a unit, but the bodies that pull are cut into parts, a cube for each: few bodies fill a large device.
-//! - `mixed`: production: both, with its layout tuned; a second kernel adds the parts in their order.
+//! - `mixed`: production: parts, and several bodies a unit, so that what was loaded is used as often, with its layout tuned; a second kernel adds the parts in their order.
 //!
 //! On the CPU:
 //! - `naive`: a body after the other, with a root and a division.
-//! - `tiles`: 512 bodies pull all others before the next 512 do: a cache that holds 1 MiB does not need it.
 //! - `lanes, exact roots`: 32 bodies are pulled at once, as vectors, with a root and a division.
 //! - `lanes`: the production kernel on one thread: roots begun from the bits and mended twice.
 //! - `threads`: production: parts of the bodies dealt to all threads.
@@ -46,6 +44,7 @@ pub fn family() -> Family {
         name: "nbody",
         about: "all pairs of bodies: operations, not bytes",
         source: "16 128 particles: 229–329 GFLOPS, 20 floating-point operations a pull",
+        source_size: "16 128 bodies",
         lesson: Lesson {
             wins: "Split the sources over blocks and share tiles: a small number of bodies then fills a \
                     large device, and each loaded body serves several pulls. The inverse square root of \

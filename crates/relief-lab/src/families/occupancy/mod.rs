@@ -47,6 +47,7 @@ pub fn family() -> Family {
         name: "occupancy",
         about: "resident warps of a multiprocessor, and what they hide",
         source: "64 warps on Maxwell, Pascal and Volta, 32 on Turing",
+        source_size: "",
         lesson: Lesson {
             wins: "Bytes and operations in flight count, not warps (Little's law): vectors of 16 bytes \
                     need a quarter of the warps that words need.",

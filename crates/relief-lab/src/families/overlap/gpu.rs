@@ -11,7 +11,7 @@ use cubecl::prelude::*;
 use rayon::prelude::*;
 use relief_kernels::device::{Buffer, Gpu, Operand, Reading, cubes, launch};
 
-use super::{FACTOR, Made, Overlap, Ways, design};
+use super::{FACTOR, Overlap, Ways};
 use crate::family::{Failure, OnGpu, Outcome, Variant};
 
 /// Reads on the way at once, as many as the engine has.
@@ -178,10 +178,7 @@ fn streamed(name: &str, idea: &'static str, count: usize, reads: usize) -> Varia
                 // rung: overlap on gpu: three on the way | three on the way, 2 threads
                 let len = problem.chunk.min(problem.words - start);
                 let to = target(output, start, len)?;
-                match problem.made {
-                    Made::Design => design::render(gpu, start, len, problem.words, &to)?,
-                    _ => multiply(gpu, &to, &to, len, start as u32, false)?,
-                }
+                multiply(gpu, &to, &to, len, start as u32, false)?;
                 readings.push_back((start, len, gpu.read(&to, len)));
                 if readings.len() == reads {
                     next(problem, &mut readings)?;

@@ -30,14 +30,9 @@
 //! - `three on the way`: as many reads as the engine has.
 //! - `three on the way, 2 threads`: as the engine does on CUDA.
 //!
-//! `overlap/design` does the same with a design in the place of the multiplication, the lesser of a ramp and
-//! noise in 8 bits, by the kernel that designs run with: what a design's bands come to beside what the bus
-//! allows.
-//!
 //! What a launch costs, and what waiting for one does, stands among the ceilings. The source names the
 //! technique: two streams that overlap copies and kernels.
 
-mod design;
 #[cfg(feature = "gpu")]
 mod gpu;
 
@@ -91,6 +86,7 @@ pub fn family() -> Family {
         name: "overlap",
         about: "transfers both ways and a kernel at once: what the bus allows",
         source: "two streams that overlap copies and kernels; no figures",
+        source_size: "",
         lesson: Lesson {
             wins: "A queue for each step with events between: both ways of the bus and the kernel are \
                     busy at once, as the bound says.",
@@ -134,23 +130,7 @@ pub fn family() -> Family {
                     };
                     [0, 1, 1_000, CHUNK + 77].map(bands).into()
                 },
-                cases: |scale| bands(scale, Made::Numbers, 64),
-                huge: Vec::new,
-                variants: variants(Ways::Bands),
-            }),
-            Box::new(Ladder {
-                name: "overlap/design",
-                about: "a ramp and noise, u8, rendered on the device and brought to the host",
-                axis: None,
-                checks: || {
-                    let rows = |rows| Overlap {
-                        words: rows * design::ROW,
-                        chunk: 5 * design::ROW,
-                        made: Made::Design,
-                    };
-                    [0, 1, 13].map(rows).into()
-                },
-                cases: |scale| bands(scale, Made::Design, design::ROW),
+                cases: bands,
                 huge: Vec::new,
                 variants: variants(Ways::Bands),
             }),
@@ -181,12 +161,12 @@ const fn there(words: usize, chunk: usize) -> Overlap {
     }
 }
 
-/// Problems of the usual sizes, rounded up to whole rows of so many words, in bands of whole rows: four at least.
-fn bands(scale: Scale, made: Made, row: usize) -> Vec<Overlap> {
+/// Problems of the usual sizes, rounded up to 64 words, in four bands at least.
+fn bands(scale: Scale) -> Vec<Overlap> {
     let of = |words: usize| Overlap {
-        words: words.next_multiple_of(row),
-        chunk: BAND.min((words / 4).next_multiple_of(row).max(row)),
-        made,
+        words: words.next_multiple_of(64),
+        chunk: BAND.min((words / 4).next_multiple_of(64).max(64)),
+        made: Made::Numbers,
     };
     sizes(scale).into_iter().map(of).collect()
 }
@@ -252,8 +232,6 @@ enum Made {
     Sent,
     /// The device makes the numbers of their places.
     Numbers,
-    /// The device renders a design.
-    Design,
 }
 
 const FACTOR: u32 = 2_654_435_761;
@@ -263,16 +241,13 @@ impl Overlap {
     fn word(&self, place: usize) -> u32 {
         match self.made {
             Made::Sent => mix(1, place as u64),
-            Made::Numbers | Made::Design => place as u32,
+            Made::Numbers => place as u32,
         }
     }
 
     /// What comes back.
     fn result(&self, place: usize) -> u32 {
-        match self.made {
-            Made::Design => design::word(place),
-            _ => self.word(place).wrapping_mul(FACTOR).wrapping_add(1),
-        }
+        self.word(place).wrapping_mul(FACTOR).wrapping_add(1)
     }
 }
 
@@ -297,11 +272,6 @@ impl Problem for Overlap {
         match self.made {
             Made::Sent => format!("{words} u32, chunks of {part}"),
             Made::Numbers => format!("{words} u32, bands of {part}"),
-            Made::Design => {
-                let rows = crate::quantity::count((self.words / design::ROW) as u64);
-                let width = crate::quantity::count(design::WIDTH as u64);
-                format!("{width} × {rows} u8, bands of {part}")
-            }
         }
     }
 
@@ -329,7 +299,7 @@ impl Problem for Overlap {
         // Memory on both sides is faster than the bus.
         let (operation, read) = match self.made {
             Made::Sent => (Operation::BusByte, 4 * self.elements()),
-            Made::Numbers | Made::Design => (Operation::DownByte, 0),
+            Made::Numbers => (Operation::DownByte, 0),
         };
         Work::bytes(read, 4 * self.elements()).operations(operation, 4 * self.elements())
     }

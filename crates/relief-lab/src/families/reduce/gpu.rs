@@ -9,7 +9,7 @@ use relief_numeric::reduce::gpu::{self as production, Rows};
 
 use super::Reduce;
 use crate::array::Layout;
-use crate::family::{Failure, OnGpu, Outcome, Variant};
+use crate::family::{Failure, OnGpu, Outcome, Variant, lanes};
 
 /// Units of a cube of the ladder.
 const UNITS: u32 = 256;
@@ -25,11 +25,9 @@ enum Step {
     Sequential,
     FirstAdd,
     LastPlane,
-    Unrolled,
     Many,
     Planes,
     Vectors,
-    OnePass,
 }
 
 pub(super) fn variants(like: &Reduce) -> Vec<Variant<Reduce>> {
@@ -65,15 +63,9 @@ pub(super) fn variants(like: &Reduce) -> Vec<Variant<Reduce>> {
                 "no loop and no barrier once a plane is left",
                 Step::LastPlane,
             ),
-            of("fully unrolled", "no loop at all", Step::Unrolled),
             of("many per unit", "cubes step over all numbers", Step::Many),
             of("planes", "lanes exchange registers all the way", Step::Planes),
             of("vectors", "four numbers at a load", Step::Vectors),
-            of(
-                "one pass",
-                "the last cube, told by a counter, reduces what all have left",
-                Step::OnePass,
-            ),
         ]);
     }
     variants.push(
@@ -109,24 +101,13 @@ fn in_blocks(p: &Reduce, call: &OnGpu<'_>) -> Outcome {
     Ok(())
 }
 
-/// Results of the levels, in turn in two buffers; and what cubes of one pass tell each other, after a counter.
+/// Results of the levels, in turn in two buffers.
 fn scratch(problem: &Reduce) -> Vec<Layout> {
-    let first = problem
-        .width
-        .div_ceil(UNITS as usize)
-        .max(2 * (CUBES as usize + 1));
+    let first = problem.width.div_ceil(UNITS as usize);
     vec![
         Layout::of::<f32>(first),
         Layout::of::<f32>(first.div_ceil(UNITS as usize).max(CUBES as usize)),
     ]
-}
-
-/// Units of a plane, where it is known.
-fn lanes(gpu: &Gpu) -> Outcome<u32> {
-    match gpu.report().plane {
-        (least, most) if least == most && most > 1 => Ok(most),
-        (least, most) => Err(Failure::Unsupported(format!("planes of {least} to {most} units"))),
-    }
 }
 
 /// Sums all numbers, by a launch for each level.
@@ -136,21 +117,21 @@ fn sum(problem: &Reduce, call: &OnGpu<'_>, step: Step) -> Outcome {
     }
     let lanes = match step {
         Step::Divergent | Step::Strided | Step::Sequential | Step::FirstAdd => 1,
-        _ => lanes(call.gpu)?,
+        _ => lanes(call.gpu, 2..)?,
     };
     let (mut from, mut count) = (call.inputs[0].clone(), problem.width as u32);
     let mut turn = 0;
     loop {
         let each = match step {
             Step::Divergent | Step::Strided | Step::Sequential => UNITS,
-            Step::FirstAdd | Step::LastPlane | Step::Unrolled => 2 * UNITS,
+            Step::FirstAdd | Step::LastPlane => 2 * UNITS,
             _ => 8 * UNITS,
         };
         let mut wanted = count.div_ceil(each).max(1);
         if step >= Step::Many {
             wanted = wanted.min(CUBES);
         }
-        let last = wanted == 1 || step == Step::OnePass;
+        let last = wanted == 1;
         let to = if last {
             &call.outputs[0]
         } else {
@@ -165,7 +146,7 @@ fn sum(problem: &Reduce, call: &OnGpu<'_>, step: Step) -> Outcome {
             "reduce ladder",
             &level.shape,
             &[Operand::write("the output", to)],
-            || on_client!(call.gpu, client => level.on(client, call.gpu, &from, to, &call.scratch[0])),
+            || on_client!(call.gpu, client => level.on(client, call.gpu, &from, to)),
         )?;
         if last {
             return Ok(());
@@ -188,28 +169,14 @@ struct Level {
 }
 
 impl Level {
-    fn on<R: Runtime>(
-        &self,
-        client: &ComputeClient<R>,
-        gpu: &Gpu,
-        from: &Buffer,
-        to: &Buffer,
-        told: &Buffer,
-    ) {
+    fn on<R: Runtime>(&self, client: &ComputeClient<R>, gpu: &Gpu, from: &Buffer, to: &Buffer) {
         let grid = cubes(gpu, self.cubes);
         let dim = CubeDim::new_1d(UNITS);
         // SAFETY: numbers are compared with their count, which the source holds; each of so many cubes writes one result, which the
-        // target holds, or two words for others after two for the counter.
+        // target holds.
         match self.shape.step {
             Step::Vectors => start!(client, (grid, dim), unsafe sum_vectors(
                 4, from.array(4), to.array(1), self.count, self.cubes, self.shape.lanes)),
-            Step::OnePass => {
-                start!(client, (cubes(gpu, (2 * self.cubes + 2).div_ceil(UNITS)), dim), unsafe clear(
-                    told.array(1), 2 * self.cubes + 2));
-                start!(client, (grid, dim), unsafe sum_at_once(
-                    4, from.array(4), to.array(1), told.array(1), self.count, self.cubes,
-                    self.shape.lanes));
-            }
             _ => start!(client, (grid, dim), unsafe sum_level(
                 from.array(1), to.array(1), self.count, self.cubes, self.shape)),
         }
@@ -299,29 +266,16 @@ fn sum_shared(value: f32, #[comptime] shape: Shape) -> f32 {
         }
         // end
     } else {
-        if comptime!(step == Step::LastPlane) {
-            // rung: reduce on gpu: last plane unrolled
-            let mut half = u32::new(comptime!(i64::from(UNITS / 2)));
-            while half >= comptime!(shape.lanes) {
-                if unit < half {
-                    shared[unit as usize] = shared[unit as usize] + shared[(unit + half) as usize];
-                }
-                sync_cube();
-                half /= 2u32;
+        // rung: reduce on gpu: last plane unrolled
+        let mut half = u32::new(comptime!(i64::from(UNITS / 2)));
+        while half >= comptime!(shape.lanes) {
+            if unit < half {
+                shared[unit as usize] = shared[unit as usize] + shared[(unit + half) as usize];
             }
-            // end
-        } else {
-            // rung: reduce on gpu: fully unrolled
-            #[unroll]
-            for k in 0..comptime!((UNITS / shape.lanes).ilog2()) {
-                let half = comptime!(UNITS >> (k + 1));
-                if unit < half {
-                    shared[unit as usize] = shared[unit as usize] + shared[(unit + half) as usize];
-                }
-                sync_cube();
-            }
-            // end
+            sync_cube();
+            half /= 2u32;
         }
+        // end
         if unit < comptime!(shape.lanes) {
             let sum = plane_sum(shared[unit as usize]);
             if unit == 0 {
@@ -398,69 +352,6 @@ fn sum_vectors<N: Size>(
     if UNIT_POS == 0 {
         if cube < cubes {
             to[cube as usize] = sum;
-        }
-    }
-}
-
-#[cube(launch_unchecked)]
-fn clear(words: &mut Array<u32>, count: u32) {
-    let at = CUBE_POS as u32 * UNITS + UNIT_POS;
-    if at < count {
-        words[at as usize] = 0u32;
-    }
-}
-
-/// The sum of all: cubes leave theirs, and the last of them adds these up.
-///
-/// Atomics promise no order, so a sum is told in halves that carry a mark, and the last cube waits for marks, which are on the
-/// way.
-#[cube(launch_unchecked)]
-fn sum_at_once<N: Size>(
-    from: &Array<Vector<f32, N>>,
-    to: &mut Array<f32>,
-    told: &mut Array<Atomic<u32>>,
-    count: u32,
-    cubes: u32,
-    #[comptime] lanes: u32,
-) {
-    let cube = CUBE_POS as u32;
-    let mut turn = SharedMemory::<u32>::new(1usize);
-    let counted = select(cube < cubes, count, 0u32);
-    let sum = sum_planes(sum_own::<N>(from, counted, cubes), lanes);
-    if UNIT_POS == 0 {
-        let bits = u32::reinterpret(sum);
-        let mut place = u32::new(0);
-        if cube < cubes {
-            told[(2 * cube + 2) as usize].store((bits & 0xffffu32) | 0x8000_0000u32);
-            told[(2 * cube + 3) as usize].store((bits >> 16u32) | 0x8000_0000u32);
-            place = told[0usize].fetch_add(1u32) + 1;
-        }
-        turn[0usize] = place;
-    }
-    sync_cube();
-    let last = turn[0usize] == cubes;
-    let mut own = f32::new(0.0);
-    if last {
-        // rung: reduce on gpu: one pass
-        let mut at = UNIT_POS;
-        while at < cubes {
-            let mut low = u32::new(0);
-            let mut high = u32::new(0);
-            while (low & high) >> 31u32 == 0u32 {
-                low = told[(2 * at + 2) as usize].load();
-                high = told[(2 * at + 3) as usize].load();
-            }
-            own += f32::reinterpret((low & 0xffffu32) | (high << 16u32));
-            at += UNITS;
-        }
-        // end
-    }
-    // All cubes pass the barriers of this sum; only the last has something to add.
-    sync_cube();
-    let all = sum_planes(own, lanes);
-    if UNIT_POS == 0 {
-        if last {
-            to[0usize] = all;
         }
     }
 }

@@ -11,12 +11,9 @@
 //! - `first add on load`: a unit loads two numbers, so that half the units do not idle from the start.
 //! - `last plane unrolled`: no loop and no barrier of the cube once one plane is left. (Harris's had no barrier at all; today
 //!   lanes exchange registers.)
-//! - `fully unrolled`: no loop at all.
 //! - `many per unit`: as many cubes as the device holds; a unit steps over all numbers.
 //! - `planes`: lanes exchange registers all the way, one word of shared memory for each plane.
 //! - `vectors`: the same, four numbers at a load.
-//! - `one pass`: the same, and the last cube to end, told by a counter, reduces what all have left: one launch but for the
-//!   counter that has to be cleared.
 //! - `blocks`: production: blocks of fixed length in a fixed order, so that the bits of a sum of floats are the same everywhere; its
 //!   layout is tuned.
 //!
@@ -75,6 +72,7 @@ pub fn family() -> Family {
         name: "reduce",
         about: "many numbers become one: how fast memory can be read",
         source: "none: the ladder is announced",
+        source_size: "",
         lesson: Lesson {
             wins: "Vectors and many loads in flight: a team loads rows of vectors, each of which makes \
                     room for the next, and only the rest is halved in shared memory and within a warp.",

@@ -49,14 +49,9 @@ pub(super) fn variants(kind: Kind) -> Vec<Variant<Repeat>> {
         simple(
             "shared, one loads",
             "the first unit of each cube copies the pattern to shared memory",
-            Way::Shared { together: false },
+            Way::Shared,
         )
         .source("816 000 µs"),
-        simple(
-            "shared, all load",
-            "all units of a cube copy the pattern to shared memory",
-            Way::Shared { together: true },
-        ),
         simple(
             "repeater grid",
             "a unit for each word of the pattern writes all of its copies",
@@ -74,16 +69,6 @@ pub(super) fn variants(kind: Kind) -> Vec<Variant<Repeat>> {
             move |p: &Repeat, call| fused(p, &call, &cells),
         )
         .keeps(),
-        Variant::gpu(
-            "copies and transfers",
-            "the pattern up, production's kernel, the result down",
-            |p: &Repeat, call| {
-                transfers(p, &call, |pattern, out| {
-                    let (cell, to) = (cell_of(p, pattern), raster_of(p, out));
-                    Ok(production::expand(call.gpu, bits(p), cell, (0, 0), to)?)
-                })
-            },
-        ),
         Variant::gpu(
             "copies",
             "a unit stores one vector down many copies",
@@ -142,7 +127,7 @@ fn transfers(problem: &Repeat, call: &OnGpu<'_>, compute: impl Fn(&Buffer, &Buff
     let (gpu, out) = (call.gpu, &call.outputs[0]);
     let pattern = gpu.upload(&words_of(gpu, &call.inputs[0])?)?;
     compute(&pattern, out)?;
-    // rung: repeat on gpu: modulo and transfers | copies and transfers
+    // rung: repeat on gpu: modulo and transfers
     let mut flying: std::collections::VecDeque<Reading> = std::collections::VecDeque::new();
     let words = pitch(problem) as usize * problem.height;
     for start in (0..words).step_by(PART / 4) {
@@ -227,7 +212,7 @@ fn fused(problem: &Repeat, call: &OnGpu<'_>, cells: &Cells) -> Outcome {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Way {
     Modulo,
-    Shared { together: bool },
+    Shared,
     Grid,
     Vectors,
 }
@@ -251,11 +236,7 @@ fn launch(problem: &Repeat, gpu: &Gpu, way: Way, pattern: &Buffer, out: &Buffer)
     let shape = Shape {
         way,
         bits,
-        shared: if matches!(way, Way::Shared { .. }) {
-            words
-        } else {
-            0
-        },
+        shared: if way == Way::Shared { words } else { 0 },
     };
     if 4 * shape.shared > gpu.report().shared_memory.min(48 << 10) {
         return Err(Failure::Unsupported(format!(
@@ -268,13 +249,13 @@ fn launch(problem: &Repeat, gpu: &Gpu, way: Way, pattern: &Buffer, out: &Buffer)
     let per = 32 / bits;
     let period = side * (per >> side.trailing_zeros().min(per.ilog2())) / per;
     let (across, down) = match way {
-        Way::Modulo | Way::Shared { .. } => (pitch, height),
+        Way::Modulo | Way::Shared => (pitch, height),
         Way::Grid => (period.min(pitch), side.min(height)),
         Way::Vectors => (pitch / 4, height),
     };
     let cubes = match way {
         // As large as the source's, which makes the most of a copy of the pattern.
-        Way::Shared { .. } => (across.div_ceil(WIDE), down.div_ceil(WIDE)),
+        Way::Shared => (across.div_ceil(WIDE), down.div_ceil(WIDE)),
         _ => (across.div_ceil(WIDE), down.div_ceil(HIGH)),
     };
     if cubes.0.max(cubes.1) > 65_535 || out.words() as u64 > u64::from(u32::MAX) {
@@ -311,7 +292,7 @@ fn launch(problem: &Repeat, gpu: &Gpu, way: Way, pattern: &Buffer, out: &Buffer)
                         start!(client, (grid, dim), unsafe modulo(
                             pattern, words(1), side, pitch, height, shape));
                     }
-                    Way::Shared { .. } => {
+                    Way::Shared => {
                         start!(client, (grid, dim), unsafe whole_pattern(
                             pattern, words(1), side, pitch, height, shape));
                     }
@@ -389,15 +370,7 @@ fn whole_pattern(
     let bits = comptime!(shape.bits);
     let per = comptime!(32 / bits);
     let mut copy = SharedMemory::<u32>::new(comptime!(shape.shared as usize));
-    if comptime!(shape.way == Way::Shared { together: true }) {
-        // rung: repeat on gpu: shared, all load
-        let mut place = UNIT_POS;
-        while place < comptime!(shape.shared) {
-            copy[place as usize] = pattern[place as usize];
-            place += comptime!(WIDE * WIDE);
-        }
-        // end
-    } else if UNIT_POS == 0 {
+    if UNIT_POS == 0 {
         // rung: repeat on gpu: shared, one loads
         for place in 0..comptime!(shape.shared) {
             copy[place as usize] = pattern[place as usize];

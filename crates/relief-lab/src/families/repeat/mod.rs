@@ -14,11 +14,9 @@
 //! - `repeater grid`: a unit for each word of the pattern writes all of its copies.
 //!
 //! And beyond:
-//! - `shared, all load`: all units of a cube copy the pattern together, which is still too much of it for one cube.
 //! - `vectors`: a unit for each vector of four words; one modulo for each axis, then steps that wrap.
 //! - `fused cell`: the engine's kernel for trees, whose only leaf is the pattern, stored once for each alignment.
-//! - `copies`: a unit stores one vector down many copies; production, with its layout tuned. `copies and transfers`: with the pattern sent up
-//!   before and the result down after.
+//! - `copies`: a unit stores one vector down many copies; production, with its layout tuned.
 //! - `rows`: on the CPU, one row of the pattern after the other, by `memcpy`.
 //! - `production`, `threads …`: production's rows, laid out in the nearest cache and stored past all of them.
 //!
@@ -39,6 +37,7 @@ pub fn family() -> Family {
         name: "repeat",
         about: "a pattern over and over: what it costs to find a sample",
         source: "i9-9900K, one thread; RTX 2070; 100 × 100 f32 over 10 240²",
+        source_size: "100² over 10240 × 10240 f32",
         lesson: Lesson {
             wins: "Copying beats computing: a thread stores one vector down many copies, so a sample's \
                     place is found once. On processors whole rows are copied by non-temporal stores.",

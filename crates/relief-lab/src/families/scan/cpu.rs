@@ -24,13 +24,7 @@ pub(super) fn variants() -> Vec<Variant<Scan>> {
         Variant::cpu(
             "threads, two passes",
             "parts are added up, then scanned: numbers are read twice",
-            |p, call| each(p, call, &Threads { piece: usize::MAX }),
-        )
-        .scratch(sums),
-        Variant::cpu(
-            "threads, in turns",
-            "the same for pieces that the caches hold, one after the other",
-            |p, call| each(p, call, &Threads { piece: PIECE }),
+            |p, call| each(p, call, &Threads),
         )
         .scratch(sums),
         Variant::cpu(
@@ -41,9 +35,6 @@ pub(super) fn variants() -> Vec<Variant<Scan>> {
         .production(),
     ]
 }
-
-/// Numbers of a piece: caches hold as many for the while.
-const PIECE: usize = 1 << 19;
 
 /// The sums of blocks.
 fn sums(problem: &Scan) -> Vec<Layout> {
@@ -99,32 +90,26 @@ impl Way for Vectors {
     }
 }
 
-struct Threads {
-    piece: usize,
-}
+struct Threads;
 
 impl Way for Threads {
     fn scan<T: Scannable>(&self, kind: Kind, values: &[T], out: &mut [T::Sum], sums: &mut [T::Sum]) {
-        let piece = self.piece.min(values.len().next_multiple_of(BLOCK)).max(BLOCK);
-        let part = piece
+        let part = values
+            .len()
             .div_ceil(rayon::current_num_threads())
-            .next_multiple_of(BLOCK);
-        let pieces = values.chunks(piece).zip(out.chunks_mut(piece));
-        let mut before = T::Sum::default();
-        // rung: scan on cpu: threads, two passes | threads, in turns
-        for ((values, out), sums) in pieces.zip(sums.chunks_mut(piece / BLOCK)) {
-            let parts = values.par_chunks(part);
-            let targets = sums.par_chunks_mut(part / BLOCK);
-            parts
-                .clone()
-                .zip(targets)
-                .for_each(|(part, sums)| cpu::block_sums(part, sums));
-            before = cpu::sums_before::<T>(before, sums);
-            let sums = sums.par_chunks(part / BLOCK);
-            let targets = out.par_chunks_mut(part);
-            let parts = parts.zip(sums).zip(targets);
-            parts.for_each(|((part, before), out)| cpu::scan_blocks(kind, part, before, out));
-        }
+            .next_multiple_of(BLOCK)
+            .max(BLOCK);
+        // rung: scan on cpu: threads, two passes
+        let parts = values.par_chunks(part);
+        let targets = sums.par_chunks_mut(part / BLOCK);
+        parts
+            .clone()
+            .zip(targets)
+            .for_each(|(part, sums)| cpu::block_sums(part, sums));
+        cpu::sums_before::<T>(T::Sum::default(), sums);
+        let sums = sums.par_chunks(part / BLOCK);
+        let parts = parts.zip(sums).zip(out.par_chunks_mut(part));
+        parts.for_each(|((part, before), out)| cpu::scan_blocks(kind, part, before, out));
         // end
     }
 }

@@ -10,7 +10,7 @@ use relief_numeric::scan::gpu::{self as production, Route};
 
 use super::Scan;
 use crate::array::Layout;
-use crate::family::{Failure, OnGpu, Outcome, Variant};
+use crate::family::{Failure, OnGpu, Outcome, Variant, lanes};
 
 /// Units of a cube of the ladder.
 const UNITS: u32 = 256;
@@ -179,11 +179,8 @@ fn blocks(problem: &Scan, call: &OnGpu<'_>, way: Way) -> Outcome {
     if count == 0 {
         return Ok(());
     }
-    let lanes = match (way, call.gpu.report().plane) {
-        (Way::Planes, (least, most)) if least == most && most > 1 => most,
-        (Way::Planes, (least, most)) => {
-            return Err(Failure::Unsupported(format!("planes of {least} to {most} units")));
-        }
+    let lanes = match way {
+        Way::Planes => lanes(call.gpu, 2..)?,
         _ => 1,
     };
     let level = Level {

@@ -22,8 +22,6 @@
 //! - `vectors`: sixteen at a time, by additions of the vector to itself, shifted; one thread, non-temporal
 //!   stores.
 //! - `threads, two passes`: all parts are added up, then all are scanned: numbers are read twice.
-//! - `threads, in turns`: the same for a piece that the caches hold, piece after piece, so that memory is
-//!   read once.
 //! - `threads, one pass`: production: threads take pieces that the second cache holds, and pass on the sum of
 //!   all before in their order, so that none waits for the slowest of all after each piece. What is small is
 //!   left to one thread.
@@ -69,6 +67,7 @@ pub fn family() -> Family {
         name: "scan",
         about: "the sum of all numbers up to each: many results that depend on everything before",
         source: "none: scan is named as a pattern",
+        source_size: "",
         lesson: Lesson {
             wins: "One pass over memory: tiles tell each other their sums by look-back (Merrill and \
                     Garland), so numbers are read and written once. A tile takes the number of its block, \

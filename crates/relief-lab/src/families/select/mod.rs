@@ -46,6 +46,7 @@ pub fn family() -> Family {
         name: "select",
         about: "what is not zero, without gaps: a place that depends on all before",
         source: "GTX 690, 2^24 u32, half of them kept",
+        source_size: "2^24 u32, 50 %",
         lesson: Lesson {
             wins: "One pass with look-back: a tile counts what it keeps, learns its place from its \
                     predecessors, and writes whole lines staged in shared memory.",

@@ -7,26 +7,19 @@
 //!
 //! On devices, by the routes of selection:
 //! - `three phases`: counts, their sums, moves: what is read is read twice.
-//! - `marks, then two selections` (runs): where runs begin is marked in memory, a byte each; places and values are selected by the
-//!   marks: bytes and marks are read five times.
-//! - `heads, two selections` (runs): the selections find the heads of runs themselves.
 //! - `production`: the route that suits the device; runs in one pass, a place and a value staged in one word.
 //!
 //! On the CPU:
-//! - `loop`: a branch for each element. `branch-free`: every element is stored, and the place moves on where it is kept.
 //! - `vectors`: vectors compressed in registers; of runs, of those that differ from the vector one byte before.
-//! - `threads two passes`: parts are counted, then selected in blocks: what is read is read twice.
 //! - `threads production`: one pass in blocks that stay in the nearest cache; a thread waits for its turn to learn where to write.
 //!   What is small is left to one thread.
 
-use rayon::prelude::*;
 use relief_numeric::element::Keys;
-use relief_numeric::select::cpu::{self, BLOCK, SMALL, Shared, Wanted};
+use relief_numeric::select::cpu::{self, SMALL, Shared, Wanted};
 
 use super::cpu::by_threads;
 use super::threshold;
 use crate::array::{Array, Fill, Kind, Layout, mix};
-use crate::families::part;
 use crate::family::{LENGTHS, Ladder, OnCpu, Outcome, Problem, Scale, Variant, Work};
 
 /// What is selected, and what is written.
@@ -83,9 +76,9 @@ pub(super) fn ladder(what: What) -> Ladder<Selected> {
         What::Runs => of!(Runs),
     };
     #[allow(unused_mut)]
-    let mut variants = variants(what);
+    let mut variants = variants();
     #[cfg(feature = "gpu")]
-    variants.extend(gpu::variants(what));
+    variants.extend(gpu::variants());
     Ladder {
         name,
         about,
@@ -295,7 +288,7 @@ fn tell(counts: &mut Array, count: usize) {
     counts[1] = ((count as u64) >> 32) as u32;
 }
 
-fn variants(what: What) -> Vec<Variant<Selected>> {
+fn variants() -> Vec<Variant<Selected>> {
     let of = |name, idea, way: fn(&Selected, &[Array], &mut [Array]) -> usize| {
         Variant::cpu(name, idea, move |p: &Selected, call: OnCpu<'_>| -> Outcome {
             let count = way(p, call.inputs, call.outputs);
@@ -303,87 +296,11 @@ fn variants(what: What) -> Vec<Variant<Selected>> {
             Ok(())
         })
     };
-    let mut variants = vec![
-        of("loop", "a branch for each element", one_by_one::<true>),
-        of(
-            "branch-free",
-            "every element is stored; the place moves on where it is kept",
-            one_by_one::<false>,
-        ),
+    let idea = "one pass in blocks; turns say where to write";
+    vec![
         of("vectors", "vectors compressed in registers", vectors),
-    ];
-    if matches!(what, What::Indices | What::Halves) {
-        variants.push(of(
-            "threads two passes",
-            "parts are counted, then selected in blocks: words are read twice",
-            two_passes,
-        ));
-    }
-    let production = of(
-        "threads production",
-        "one pass in blocks; turns say where to write",
-        in_turns,
-    );
-    variants.push(production.production());
-    variants
-}
-
-fn one_by_one<const BRANCHES: bool>(p: &Selected, inputs: &[Array], outputs: &mut [Array]) -> usize {
-    let [_, first, rest @ ..] = outputs else { return 0 };
-    let first = first.slice_mut::<u32>();
-    let mut count = 0;
-    let mut put = |keeps: bool, store: &mut dyn FnMut(usize)| {
-        if !BRANCHES {
-            store(count);
-        } else if keeps {
-            // What a compiler cannot take apart stays a branch.
-            std::hint::black_box(());
-            store(count);
-        }
-        count += usize::from(keeps);
-    };
-    match p.what {
-        What::Flagged => {
-            let pairs = inputs[0].slice::<u32>().iter().zip(inputs[1].slice::<u8>());
-            pairs.for_each(|(value, flag)| put(*flag != 0, &mut |at| first[at] = *value));
-        }
-        What::Within => {
-            let bound = p.bound();
-            let values = inputs[0].slice::<u32>().iter();
-            values.for_each(|value| put(*value <= bound, &mut |at| first[at] = *value));
-        }
-        What::Indices => {
-            let values = inputs[0].slice::<u32>().iter().enumerate();
-            values.for_each(|(i, value)| put(*value != 0, &mut |at| first[at] = i as u32));
-        }
-        What::Halves => {
-            let left = rest[0].slice_mut::<u32>();
-            for (i, value) in inputs[0].slice::<u32>().iter().enumerate() {
-                if BRANCHES && *value == 0 {
-                    left[i - count] = 0;
-                } else {
-                    if !BRANCHES {
-                        left[i - count] = *value;
-                    }
-                    first[count] = *value;
-                    count += usize::from(*value != 0);
-                }
-            }
-        }
-        What::Runs => {
-            let values = rest[0].slice_mut::<u8>();
-            for (row, bytes) in inputs[0].slice::<u8>().chunks(ROW).enumerate() {
-                let mut last = None;
-                for (x, byte) in bytes.iter().enumerate() {
-                    put(last != Some(*byte), &mut |at| {
-                        (first[at], values[at]) = ((row * ROW + x) as u32, *byte);
-                    });
-                    last = Some(*byte);
-                }
-            }
-        }
-    }
-    count
+        of("threads production", idea, in_turns).production(),
+    ]
 }
 
 fn vectors(p: &Selected, inputs: &[Array], outputs: &mut [Array]) -> usize {
@@ -431,71 +348,8 @@ fn in_turns(p: &Selected, inputs: &[Array], outputs: &mut [Array]) -> usize {
     }
 }
 
-fn two_passes(p: &Selected, inputs: &[Array], outputs: &mut [Array]) -> usize {
-    let [_, first, rest @ ..] = outputs else { return 0 };
-    let from = inputs[0].slice::<u32>();
-    let each = part(from.len());
-    let parts = from.par_chunks(each);
-    let count = |part: &[u32]| cpu::count(part, Wanted::NonZero) as usize;
-    let counts: Vec<usize> = parts.map(count).collect();
-    let kept = split(first.slice_mut(), counts.iter().copied());
-    let mut left: Vec<&mut [u32]> = match (p.what, rest) {
-        (What::Halves, [left, ..]) => {
-            let lengths = from.chunks(each).map(<[u32]>::len);
-            split(
-                left.slice_mut(),
-                lengths.zip(&counts).map(|(len, kept)| len - kept),
-            )
-        }
-        _ => counts.iter().map(|_| &mut [][..]).collect(),
-    };
-    let parts = from.par_chunks(each).enumerate().zip(kept).zip(&mut left);
-    parts.for_each(|(((number, from), mut kept), left)| {
-        let mut block = [0; BLOCK];
-        let mut others = [0; BLOCK];
-        let mut left = std::mem::take(left);
-        for (k, from) in from.chunks(BLOCK).enumerate() {
-            let count = if p.what == What::Halves {
-                cpu::partition(from, Wanted::NonZero, &mut block, &mut others)
-            } else {
-                let count = cpu::indices(from, Wanted::NonZero, &mut block);
-                let first = (number * each + k * BLOCK) as u32;
-                block[..count].iter_mut().for_each(|place| *place += first);
-                count
-            };
-            append(&mut kept, &block[..count]);
-            if p.what == What::Halves {
-                append(&mut left, &others[..from.len() - count]);
-            }
-        }
-    });
-    counts.iter().sum()
-}
-
-/// Pieces of these lengths, one after the other.
-fn split(mut rest: &mut [u32], lengths: impl Iterator<Item = usize>) -> Vec<&mut [u32]> {
-    let mut pieces = Vec::new();
-    for length in lengths {
-        let (piece, after) = rest.split_at_mut(length);
-        pieces.push(piece);
-        rest = after;
-    }
-    pieces
-}
-
-/// Copies to the start of `to`, and leaves what comes after it.
-fn append(to: &mut &mut [u32], from: &[u32]) {
-    let (here, after) = std::mem::take(to).split_at_mut(from.len());
-    here.copy_from_slice(from);
-    *to = after;
-}
-
 #[cfg(feature = "gpu")]
 mod gpu {
-    #![allow(unsafe_code)]
-
-    use cubecl::prelude::*;
-    use relief_kernels::device::{Operand, cubes, on_client, start};
     use relief_kernels::policy;
     use relief_numeric::element::{Element, Keys};
     use relief_numeric::select::gpu::{
@@ -506,41 +360,16 @@ mod gpu {
     use crate::array::Layout;
     use crate::family::{OnGpu, Outcome, Variant};
 
-    pub(super) fn variants(what: What) -> Vec<Variant<Selected>> {
+    pub(super) fn variants() -> Vec<Variant<Selected>> {
         let of = |name, idea, route: Option<Route>| {
             let run = move |p: &Selected, call: OnGpu<'_>| whole(p, &call, route);
             Variant::gpu(name, idea, run).scratch(scratch)
         };
-        let mut variants = Vec::new();
-        if what == What::Runs {
-            variants.extend([
-                Variant::gpu(
-                    "marks, then two selections",
-                    "where runs begin is marked in memory; places and values are selected by the marks",
-                    |p: &Selected, call: OnGpu<'_>| marked(p, &call),
-                )
-                .scratch(scratch),
-                Variant::gpu(
-                    "heads, two selections",
-                    "selections that find the heads of runs themselves",
-                    |p: &Selected, call: OnGpu<'_>| {
-                        let heads = Wanted::Heads(ROW as u32);
-                        by(p, &call, heads, Output::Indices(&call.outputs[1]), None)?;
-                        by(p, &call, heads, Output::Values(&call.outputs[2]), None)
-                    },
-                )
-                .scratch(scratch),
-            ]);
-        }
-        variants.extend([
-            of(
-                "three phases",
-                "one launch counts, one adds up, one moves",
-                Some(Route::Phases),
-            ),
+        let phases = "one launch counts, one adds up, one moves";
+        vec![
+            of("three phases", phases, Some(Route::Phases)),
             of("production", "the route that suits the device", None).production(),
-        ]);
-        variants
+        ]
     }
 
     fn kind(p: &Selected) -> Element {
@@ -550,15 +379,9 @@ mod gpu {
         }
     }
 
-    /// For the selection, and for marks.
     fn scratch(p: &Selected) -> Vec<Layout> {
-        let words = scratch_words(kind(p).bits(), p.len as u64) as usize;
-        let marks = if p.what == What::Runs {
-            p.len.div_ceil(4)
-        } else {
-            0
-        };
-        vec![Layout::of::<u32>(words), Layout::of::<u32>(marks + 4)]
+        let words = scratch_words(kind(p).bits(), p.len as u64);
+        vec![Layout::of::<u32>(words as usize)]
     }
 
     /// All of a problem in one selection.
@@ -571,16 +394,6 @@ mod gpu {
             What::Halves => (Wanted::NonZero, Output::Halves(out(1), out(2))),
             What::Runs => (Wanted::Heads(ROW as u32), Output::Places(out(1), out(2))),
         };
-        by(p, call, wanted, output, route)
-    }
-
-    fn by(
-        p: &Selected,
-        call: &OnGpu<'_>,
-        wanted: Wanted<'_>,
-        output: Output<'_>,
-        route: Option<Route>,
-    ) -> Outcome {
         let bits = kind(p).bits();
         let selection = Selection {
             from: Elements {
@@ -598,43 +411,5 @@ mod gpu {
         let route = route.unwrap_or(Route::fitting(report));
         select_with(call.gpu, tuning, route, &selection)?;
         Ok(())
-    }
-
-    /// Units of a cube.
-    const UNITS: u32 = 256;
-
-    fn marked(p: &Selected, call: &OnGpu<'_>) -> Outcome {
-        let marks = &call.scratch[1];
-        let words = p.len.div_ceil(4) as u32;
-        if words > 0 {
-            let grid = cubes(call.gpu, words.div_ceil(UNITS));
-            let from = &call.inputs[0];
-            call.gpu
-                .launch("mark runs", &(), &[Operand::write("the output", marks)], || {
-                    on_client!(call.gpu, client => {
-                        // SAFETY: words are compared with their number, of which both buffers hold as many.
-                        start!(client, (grid.clone(), CubeDim::new_1d(UNITS)), unsafe mark(
-                            from.array(1), marks.array(1), words));
-                    })
-                })?;
-        }
-        let wanted = Wanted::Flagged(marks);
-        by(p, call, wanted, Output::Indices(&call.outputs[1]), None)?;
-        by(p, call, wanted, Output::Values(&call.outputs[2]), None)
-    }
-
-    /// Marks, a byte each, what is the first of a row or other than the byte before. Rows are whole words.
-    #[cube(launch_unchecked)]
-    fn mark(from: &Array<u32>, marks: &mut Array<u32>, words: u32) {
-        let place = CUBE_POS as u32 * UNITS + UNIT_POS;
-        if place < words {
-            let word = from[place as usize];
-            let before = from[(max(place, 1u32) - 1u32) as usize] >> 24u32;
-            let mut result = word ^ ((word << 8u32) | before);
-            if place % comptime!(ROW as u32 / 4) == 0 {
-                result |= 255u32;
-            }
-            marks[place as usize] = result;
-        }
     }
 }

@@ -70,17 +70,6 @@ pub(super) fn variants(subject: Subject) -> Vec<Variant<Stencil>> {
                 _ => running_sum::<f32>(p, call),
             },
         ));
-        variants.push(
-            Variant::cpu(
-                "integral image",
-                "differences of sums of everything above and to the left",
-                |p: &Stencil, call| match p.kind {
-                    Kind::U8 => integral_image::<u8>(p, call),
-                    _ => integral_image::<f32>(p, call),
-                },
-            )
-            .scratch(|p| vec![Layout::of::<u32>(2 * (p.width + 1) * (p.height + 1))]),
-        );
     }
     if subject.is_extreme() {
         variants.push(
@@ -275,60 +264,6 @@ fn running_sum<T: Sample>(problem: &Stencil, call: OnCpu<'_>) -> Outcome {
             }
             out[y * problem.pitch() + x] = T::finished(sum as f32, problem);
         }
-        // end
-    }
-    Ok(())
-}
-
-/// In f64, where sums of 2^28 samples of 24 bits are exact.
-fn integral_image<T: Sample>(problem: &Stencil, call: OnCpu<'_>) -> Outcome {
-    if problem.width == 0 || problem.height == 0 {
-        return Ok(());
-    }
-    let (width, radius) = (problem.width, problem.radius());
-    let samples = call.inputs[0].slice::<T>();
-    let out = call.outputs[0].slice_mut::<T>();
-    out.fill(T::default());
-    let sums: &mut [f64] = bytemuck::cast_slice_mut(call.scratch[0].bytes_mut());
-    sums[..=width].fill(0.0);
-    for y in 0..problem.height {
-        let (above, row) = sums[y * (width + 1)..(y + 2) * (width + 1)].split_at_mut(width + 1);
-        let mut sum = 0.0;
-        row[0] = 0.0;
-        for x in 0..width {
-            sum += f64::from(samples[y * problem.pitch() + x].number());
-            row[x + 1] = above[x + 1] + sum;
-        }
-    }
-    // The sum of a rectangle, its last row and column not included.
-    let rectangle = |left: usize, top: usize, right: usize, bottom: usize| {
-        let at = |x: usize, y: usize| sums[y * (width + 1) + x];
-        at(right, bottom) - at(left, bottom) - at(right, top) + at(left, top)
-    };
-    for (x, y) in (0..problem.height).flat_map(|y| (0..width).map(move |x| (x, y))) {
-        // Rows and columns of the border count as often as they are repeated.
-        let (left, missing_left) = (x.saturating_sub(radius), radius.saturating_sub(x));
-        let (right, missing_right) = (
-            (x + radius + 1).min(width),
-            (x + radius + 1).saturating_sub(width),
-        );
-        let (top, missing_top) = (y.saturating_sub(radius), radius.saturating_sub(y));
-        let bottom = (y + radius + 1).min(problem.height);
-        let missing_bottom = (y + radius + 1).saturating_sub(problem.height);
-        let rows = |left: usize, right: usize| {
-            rectangle(left, top, right, bottom)
-                + missing_top as f64 * rectangle(left, 0, right, 1)
-                + missing_bottom as f64 * rectangle(left, problem.height - 1, right, problem.height)
-        };
-        // rung: stencil on cpu: integral image
-        let mut sum = rows(left, right);
-        if missing_left > 0 {
-            sum += missing_left as f64 * rows(0, 1);
-        }
-        if missing_right > 0 {
-            sum += missing_right as f64 * rows(width - 1, width);
-        }
-        out[y * problem.pitch() + x] = T::finished(sum as f32, problem);
         // end
     }
     Ok(())

@@ -26,7 +26,6 @@
 //! - `definition`: the square of each pixel.
 //! - `separable`: columns, then rows; what is between is a row.
 //! - `running sum`: sums of columns, and of those along the row, by what enters and what leaves.
-//! - `integral image`: differences of sums of everything above and to the left.
 //! - `van Herk`: least or greatest of runs of pixels, backwards and forwards, for rows; then for columns.
 //! - `vectors`, `threads production`: vectors of columns and of rows; on one thread, and on all, in strips.
 //!
@@ -90,6 +89,7 @@ pub fn family() -> Family {
         name: "stencil",
         about: "pixels from the pixels around them: each read once, whatever the radius",
         source: "a box of 24 Mpx; the device is not named",
+        source_size: "24 Mpx",
         lesson: Lesson {
             wins: "One pass, strip by strip: columns are folded down and then across rows while both are \
                     on the chip, so each pixel is read once or twice whatever the radius. Sums slide by \

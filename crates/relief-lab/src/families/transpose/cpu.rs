@@ -29,12 +29,6 @@ pub(super) fn variants() -> Vec<Variant<Transpose>> {
         ),
         variant("blocked", "blocks of 64 × 64 elements", Blocked, false),
         variant(
-            "recursive",
-            "halves of the longer side, until a block fits any cache",
-            Recursive,
-            false,
-        ),
-        variant(
             "tiles",
             "tiles of whole lines, turned by interleaving; cached stores",
             Tiles(Some(Stores::Cached)),
@@ -45,19 +39,6 @@ pub(super) fn variants() -> Vec<Variant<Transpose>> {
             "non-temporal stores",
             Tiles(Some(Stores::Streamed)),
             false,
-        ),
-        variant("threads blocked", "blocks, a part for each thread", Blocked, true),
-        variant(
-            "threads tiles",
-            "tiles, cached stores, a part for each thread",
-            Tiles(Some(Stores::Cached)),
-            true,
-        ),
-        variant(
-            "threads tiles streamed",
-            "tiles, non-temporal stores, a part for each thread",
-            Tiles(Some(Stores::Streamed)),
-            true,
         ),
         variant(
             "threads production",
@@ -97,7 +78,7 @@ fn run<T: Element>(problem: &Transpose, call: OnCpu<'_>, turn: &impl Turn, threa
         1
     };
     let rows = problem.width.div_ceil(parts).next_multiple_of(64);
-    // rung: transpose on cpu: threads blocked | threads tiles | threads tiles streamed | threads production
+    // rung: transpose on cpu: threads production
     let part = |(k, to): (usize, &mut [T])| {
         turn.turn(from, k * rows, to, pitch);
         for row in to.chunks_exact_mut(pitch) {
@@ -147,39 +128,7 @@ impl Turn for Blocked {
     }
 }
 
-struct Recursive;
-
-impl Turn for Recursive {
-    fn turn<T: Element>(&self, from: Matrix<'_, T>, first: usize, to: &mut [T], pitch: usize) {
-        let rows = to.len() / pitch;
-        halves(from, first, to, pitch, 0..rows, 0..from.height());
-    }
-}
-
 type Range = std::ops::Range<usize>;
-
-fn halves<T: Element>(
-    from: Matrix<'_, T>,
-    first: usize,
-    to: &mut [T],
-    pitch: usize,
-    across: Range,
-    down: Range,
-) {
-    // rung: transpose on cpu: recursive
-    if across.len().max(down.len()) <= 16 {
-        block(from, first, to, pitch, across, down);
-    } else if across.len() > down.len() {
-        let middle = across.start + across.len() / 2;
-        halves(from, first, to, pitch, across.start..middle, down.clone());
-        halves(from, first, to, pitch, middle..across.end, down);
-    } else {
-        let middle = down.start + down.len() / 2;
-        halves(from, first, to, pitch, across.clone(), down.start..middle);
-        halves(from, first, to, pitch, across, middle..down.end);
-    }
-    // end
-}
 
 /// Element by element, rows of the result in order.
 fn block<T: Element>(

@@ -49,11 +49,6 @@ pub(super) fn variants(name: &'static str) -> Vec<Variant<Transpose>> {
             ),
             "121.83 GB/s",
         ),
-        of(
-            "swizzled",
-            "place x of row y lies at (x + y) mod 32",
-            Way::Tiled(Place::Swizzled),
-        ),
         Variant::gpu(
             "blocks",
             "blocks of vectors turned in registers, no shared memory",
@@ -110,7 +105,6 @@ fn production(problem: &Transpose, call: OnGpu<'_>) -> Outcome {
 enum Place {
     Plain,
     Padded,
-    Swizzled,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -271,9 +265,6 @@ fn place_of(x: u32, y: u32, #[comptime] per: u32, #[comptime] place: Place) -> u
         // end
         // rung: transpose on gpu: padded
         Place::Padded => y * comptime!(TILE) + y / per + x,
-        // end
-        // rung: transpose on gpu: swizzled
-        Place::Swizzled => y * comptime!(TILE) + (x + y / per) % comptime!(TILE),
         // end
     }
 }

@@ -10,7 +10,6 @@
 //! - `tiled`: tiles of 32 × 32 words by way of shared memory; loads and stores follow rows. Columns of the
 //!   tile lie in one bank.
 //! - `padded`: a column more for each row of words, so that columns lie in all banks.
-//! - `swizzled`: no column more; place x of row y lies at (x + y) mod 32, the source's alternative.
 //! - `blocks`: blocks of 16 × 16 bytes (8 × 8, 4 × 4 elements) turned in registers, without shared memory;
 //!   stores of a plane are runs of 64 bytes.
 //! - `vectors`: the same blocks by way of shared memory, so that loads and stores are runs of 128 bytes and
@@ -20,11 +19,9 @@
 //! On the CPU:
 //! - `naive`: rows are read in order, and stores lie a row apart.
 //! - `blocked`: blocks of 64 × 64 elements, so that lines are used whole before they leave the cache.
-//! - `recursive`: halves of the longer side until a block fits every cache there is (cache-oblivious; Frigo,
-//!   Leiserson, Prokop and Ramachandran, 1999).
 //! - `tiles`: tiles of whole lines turned by interleaving, in vectors; cached stores.
 //! - `tiles streamed`: non-temporal stores.
-//! - `threads …`: the same on all threads, in parts; production chooses the stores by size.
+//! - `threads production`: the same on all threads, in parts; the stores by size.
 //!
 //! The source's figures are of a K40, in GB/s: copy 177.15, naive 68.98, tiled 116.82, padded 121.83.
 
@@ -42,13 +39,14 @@ pub fn family() -> Family {
         name: "transpose",
         about: "rows become columns: the price of walking across the lines of memory",
         source: "K40, whose copy makes 177.15 GB/s",
+        source_size: "",
         lesson: Lesson {
             wins: "Both sides move whole sectors: blocks of vectors are turned in registers, or go \
                     through shared memory with place y xor x, which needs no padding and keeps vectors \
                     aligned. On processors tiles of whole lines are turned by interleaving and stored \
                     non-temporally.",
             loses: "The naive kernel stores one word a sector. A square tile in shared memory has its \
-                    columns in one bank; a padded column or an exchange by (x + y) mod 32 mends that. \
+                    columns in one bank; a padded column mends that. \
                     Words instead of vectors leave a third of memory's speed.",
         },
         ladders: vec![

@@ -106,7 +106,7 @@ pub(super) fn pull<N: Size>(
                     let dx = source[0usize] - x[k];
                     let dy = source[1usize] - y[k];
                     if comptime!(shape.metric == Metric::Free) {
-                        // rung: nbody on gpu: several bodies | mixed
+                        // rung: nbody on gpu: mixed
                         let dz = source[2usize] - z[k];
                         let root = inverse_root(dx, dy, (dz * dz).abs() + softening);
                         let weight = (source[3usize] * root) * (root * root);

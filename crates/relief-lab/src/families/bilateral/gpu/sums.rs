@@ -11,22 +11,14 @@ use crate::family::{Failure, OnGpu, Outcome};
 const SIDE: (u32, u32) = (32, 8);
 
 /// How weights and neighbours are found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Way {
-    /// Whether weights of places are in a table.
-    pub(super) places: bool,
-    /// Whether those of differences are; of bytes.
-    pub(super) differences: bool,
-    /// Whether neighbours are staged in shared memory.
-    pub(super) tiled: bool,
-}
-
-impl Way {
-    pub(super) const NAIVE: Self = Self {
-        places: false,
-        differences: false,
-        tiled: false,
-    };
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) enum Way {
+    /// An exponential for each neighbour, which is loaded from memory.
+    Naive,
+    /// Neighbours, and a table of the weights of places, in shared memory.
+    Tiled,
+    /// A table of the weights of differences as well; of bytes.
+    Tables,
 }
 
 /// What is compiled into a kernel of sums.
@@ -82,15 +74,11 @@ impl Plan {
     /// Words of the table of places, of that of differences, and of the tile; one where there is none.
     const fn words(&self) -> (u32, u32, u32) {
         let (width, height) = self.tile();
-        (
-            if self.way.places {
-                2 * self.radius * self.radius + 1
-            } else {
-                1
-            },
-            if self.way.differences { 256 } else { 1 },
-            if self.way.tiled { width * height } else { 1 },
-        )
+        match self.way {
+            Way::Naive => (1, 1, 1),
+            Way::Tiled => (2 * self.radius * self.radius + 1, 1, width * height),
+            Way::Tables => (2 * self.radius * self.radius + 1, 256, width * height),
+        }
     }
 }
 
@@ -192,21 +180,21 @@ fn stage(
     let units = comptime!(SIDE.0 * SIDE.1);
     let (across, down) = comptime!(plan.reach());
     let (tile_width, tile_height) = comptime!(plan.tile());
-    if comptime!(plan.way.places) {
+    if comptime!(plan.way >= Way::Tiled) {
         let mut square = UNIT_POS;
         while square < comptime!(plan.words().0) {
             places[square as usize] = Exp::exp(f32::cast_from(square) * space);
             square += units;
         }
     }
-    if comptime!(plan.way.differences) {
+    if comptime!(plan.way == Way::Tables) {
         let mut difference = UNIT_POS;
         while difference < 256u32 {
             differences[difference as usize] = Exp::exp(f32::cast_from(difference * difference) * range);
             difference += units;
         }
     }
-    if comptime!(plan.way.tiled) {
+    if comptime!(plan.way >= Way::Tiled) {
         let left = i32::cast_from(CUBE_POS_X * comptime!(SIDE.0 * plan.per())) - comptime!(across as i32);
         let top = i32::cast_from(CUBE_POS_Y * comptime!(SIDE.1)) - comptime!(down as i32);
         let mut place = UNIT_POS;
@@ -271,7 +259,7 @@ fn sums_kernel(
                         while dx <= across {
                             let square = dx * dx + dy * dy;
                             if square <= comptime!((plan.radius * plan.radius) as i32) {
-                                let value = if comptime!(plan.way.tiled) {
+                                let value = if comptime!(plan.way >= Way::Tiled) {
                                     // rung: bilateral on gpu: tiled
                                     let column = UNIT_POS_X * comptime!(plan.per()) + s;
                                     let column = u32::cast_from(i32::cast_from(column) + across + dx);
@@ -282,17 +270,15 @@ fn sums_kernel(
                                     sample(from, column, row, from_pitch, plan.from_bits)
                                 };
                                 let difference = value - middle;
-                                let weight = if comptime!(plan.way.differences) {
-                                    // rung: bilateral on gpu: range table
+                                let weight = if comptime!(plan.way == Way::Tables) {
+                                    // rung: bilateral on gpu: tiled, range table
                                     // A whole number below 2^23 as the lowest bits of a float of 2^23 and more.
                                     let place =
                                         u32::reinterpret(Abs::abs(difference) + 8_388_608.0f32) & 255u32;
                                     places[square as usize] * differences[place as usize]
                                     // end
-                                } else if comptime!(plan.way.places) {
-                                    // rung: bilateral on gpu: tables
+                                } else if comptime!(plan.way == Way::Tiled) {
                                     places[square as usize] * Exp::exp(difference * difference * range)
-                                    // end
                                 } else {
                                     // rung: bilateral on gpu: naive
                                     Exp::exp(f32::cast_from(square) * space + difference * difference * range)

@@ -13,10 +13,7 @@ pub(super) enum Place {
     /// Those of the result, in memory.
     Memory,
     /// Those of its cube, added to the result in the end.
-    Cube {
-        /// Whether one lane adds for a plane that meets one value.
-        together: bool,
-    },
+    Cube,
     /// Those of its plane.
     Plane,
 }
@@ -40,7 +37,7 @@ impl Shape {
     const fn tables(&self) -> u32 {
         match self.place {
             Place::Plane => UNITS / self.lanes,
-            Place::Memory | Place::Cube { .. } => 1,
+            Place::Memory | Place::Cube => 1,
         }
     }
 
@@ -48,7 +45,7 @@ impl Shape {
     const fn counters(&self) -> u32 {
         match self.place {
             Place::Memory => 1,
-            Place::Cube { .. } | Place::Plane => self.tables() << self.bits,
+            Place::Cube | Place::Plane => self.tables() << self.bits,
         }
     }
 }
@@ -178,19 +175,7 @@ fn count_vector<N: Size>(
         let word = vector[comptime!((e * bits / 32) as usize)];
         let sample = (word >> comptime!(e * bits % 32)) & comptime!((1u32 << bits) - 1);
         if comptime!(whole) {
-            if comptime!(shape.place == Place::Cube { together: true }) {
-                // rung: histogram on gpu: aggregated by plane
-                if plane_all(sample == plane_broadcast(sample, 0u32)) {
-                    if UNIT_POS % comptime!(shape.lanes) == 0 {
-                        counters[sample as usize].fetch_add(comptime!(shape.lanes));
-                    }
-                } else {
-                    counters[sample as usize].fetch_add(1u32);
-                }
-                // end
-            } else {
-                add(sample, counters, out, table, shape);
-            }
+            add(sample, counters, out, table, shape);
         } else {
             if e < left {
                 add(sample, counters, out, table, shape);
@@ -208,7 +193,7 @@ fn add(
     #[comptime] shape: Shape,
 ) {
     if comptime!(shape.place == Place::Memory) {
-        // rung: histogram on gpu: global atomics | global atomics quad
+        // rung: histogram on gpu: global atomics
         out[(sample * 2u32) as usize].fetch_add(1u32);
         // end
     } else {

@@ -8,7 +8,7 @@ use relief_numeric::element::Element;
 use relief_numeric::scan::Kind;
 use relief_numeric::scan::gpu::{scan, scratch_words};
 
-use crate::family::{Failure, Outcome};
+use crate::family::{Outcome, lanes};
 
 /// Who owns which words, and how an owner learns its units' places.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -108,11 +108,7 @@ struct Launch<'a> {
 
 impl<'a> Launch<'a> {
     fn of(gpu: &Gpu, owners: Owners, from: &'a Buffer, words: u32) -> Outcome<Self> {
-        let (least, lanes) = gpu.report().plane;
-        if least != lanes || lanes > 32 {
-            let reason = format!("planes of {least} to {lanes} units");
-            return Err(Failure::Unsupported(reason));
-        }
+        let lanes = lanes(gpu, ..=32)?;
         let number = match owners {
             Owners::Planes(planes, _) => planes.div_ceil(UNITS / lanes),
             _ => owners.count(words),

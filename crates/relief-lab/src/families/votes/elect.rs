@@ -1,0 +1,169 @@
+//! Words that are not zero, counted in one counter.
+
+use crate::array::{Array, Fill, Layout};
+use crate::family::{LENGTHS, Ladder, OnCpu, Problem, Scale, Variant, Work};
+
+/// So many words.
+pub(super) struct Votes(usize);
+
+impl Problem for Votes {
+    fn label(&self) -> String {
+        format!("{} u32", crate::quantity::count(self.elements()))
+    }
+
+    fn elements(&self) -> u64 {
+        self.0 as u64
+    }
+
+    fn inputs(&self, fill: Fill) -> Vec<Array> {
+        if fill == Fill::Structured {
+            return vec![Array::filled(Layout::of::<u32>(self.0), fill, 1)];
+        }
+        // Stretches of zeros, of words that are all set, and of both.
+        let at = |i: usize| match i / 256 % 3 {
+            0 => 0,
+            1 => 7,
+            _ => crate::array::mix(5, i as u64) & 1,
+        };
+        vec![Array::from_fn(self.0, at)]
+    }
+
+    fn outputs(&self) -> Vec<Layout> {
+        vec![Layout::of::<u32>(1)]
+    }
+
+    fn reference(&self, inputs: &[Array], outputs: &mut [Array]) {
+        let words = inputs[0].slice::<u32>();
+        outputs[0].slice_mut::<u32>()[0] = words.iter().filter(|word| **word != 0).count() as u32;
+    }
+
+    fn work(&self) -> Work {
+        Work::bytes(4 * self.elements(), 4)
+    }
+}
+
+pub(super) fn ladder() -> Ladder<Votes> {
+    #[allow(unused_mut)]
+    let mut variants = vec![Variant::cpu(
+        "loop",
+        "a word at a time",
+        |_: &Votes, call: OnCpu<'_>| {
+            let words = call.inputs[0].slice::<u32>();
+            call.outputs[0].slice_mut::<u32>()[0] = words.iter().map(|word| u32::from(*word != 0)).sum();
+            Ok(())
+        },
+    )];
+    #[cfg(feature = "gpu")]
+    variants.extend(gpu::variants());
+    Ladder {
+        name: "votes/elect",
+        about: "one counter of all words that are not zero",
+        axis: None,
+        checks: || LENGTHS.map(Votes).into(),
+        cases: |scale: Scale| scale.sizes().into_iter().map(|n| Votes(n as usize)).collect(),
+        huge: || vec![Votes((1 << 30) + 77)],
+        variants,
+    }
+}
+
+#[cfg(feature = "gpu")]
+mod gpu {
+    #![allow(unsafe_code)]
+
+    use cubecl::prelude::*;
+    use relief_kernels::device::{Backend, Operand, cubes, on_client, start};
+
+    use super::Votes;
+    use crate::family::{Failure, OnGpu, Outcome, Variant, lanes};
+
+    const UNITS: u32 = 256;
+
+    /// Who adds.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    enum Way {
+        Units,
+        First,
+        Elected,
+    }
+
+    pub(super) fn variants() -> Vec<Variant<Votes>> {
+        let of =
+            |name, idea, way| Variant::gpu(name, idea, move |p: &Votes, call: OnGpu<'_>| vote(p, &call, way));
+        vec![
+            of("every unit", "every unit adds to one counter", Way::Units),
+            of("first lane", "the first lane adds for its plane", Way::First),
+            of("elected", "an elected lane adds for its plane", Way::Elected),
+        ]
+    }
+
+    fn vote(problem: &Votes, call: &OnGpu<'_>, way: Way) -> Outcome {
+        let gpu = call.gpu;
+        let lanes = match way {
+            Way::Units => 1,
+            _ => lanes(gpu, ..=32)?,
+        };
+        if way == Way::Elected && gpu.report().backend() != Some(Backend::Cuda) {
+            let reason = "WGSL has no election of a lane";
+            return Err(Failure::Unsupported(reason.to_owned()));
+        }
+        let words = problem.0 as u32;
+        let grid = cubes(gpu, words.div_ceil(UNITS));
+        let (from, out) = (&call.inputs[0], &call.outputs[0]);
+        gpu.launch(
+            "votes",
+            &(way, lanes),
+            &[Operand::write("the output", out)],
+            || {
+                let (one, unit) = (CubeCount::Static(1, 1, 1), CubeDim::new_1d(1));
+                let (grid, dim) = (grid.clone(), CubeDim::new_1d(UNITS));
+                // SAFETY: words are compared with their number; the result has one.
+                on_client!(gpu, client => {
+                    start!(client, (one, unit), unsafe clear(out.array(1)));
+                    start!(client, (grid, dim), unsafe total(from.array(1), out.array(1), words, way, lanes));
+                });
+            },
+        )?;
+        Ok(())
+    }
+
+    #[cube(launch_unchecked)]
+    fn clear(out: &mut Array<u32>) {
+        out[0] = 0u32;
+    }
+
+    #[cube(launch_unchecked)]
+    fn total(
+        from: &Array<u32>,
+        out: &mut Array<Atomic<u32>>,
+        words: u32,
+        #[comptime] way: Way,
+        #[comptime] lanes: u32,
+    ) {
+        let unit = CUBE_POS as u32 * UNITS + UNIT_POS;
+        let mut set = false;
+        if unit < words {
+            set = from[unit as usize] != 0;
+        }
+        if comptime!(way == Way::Elected) {
+            // rung: votes on gpu: elected
+            let sum = plane_sum(u32::cast_from(set));
+            if plane_elect() {
+                out[0].fetch_add(sum);
+            }
+            // end
+        } else if comptime!(way == Way::First) {
+            // rung: votes on gpu: first lane
+            let sum = plane_sum(u32::cast_from(set));
+            if UNIT_POS % lanes == 0 {
+                out[0].fetch_add(sum);
+            }
+            // end
+        } else {
+            // rung: votes on gpu: every unit
+            if set {
+                out[0].fetch_add(1u32);
+            }
+            // end
+        }
+    }
+}
