@@ -26,6 +26,14 @@ FILTERS = {
     "sobel": ("sobel", {"opencv": (1, 5), "libvips": None}),
     "median": ("median radius=2", {"opencv": (0, 0), "libvips": (0, 0)}),
 }
+# A spherical lens array whose pitch is no number of pixels, so that no sample of it repeats: computed pixel by pixel.
+LENSES = '''formula "M * (sqrt(max(0, s - u * u - v * v)) - 120) / 30" {
+    let "s" "150 * 150"
+    let "u" "mod(x, 97.3) - 48.65"
+    let "v" "mod(y, 97.3) - 48.65"
+}'''
+# Pixels a second that it should reach.
+LENSES_WANTED = 200e6
 # What is asked: so many times the rival's rate.
 WANTED = {"opencv": 1.0, "libvips": 2.0}
 
@@ -97,6 +105,7 @@ def measure(arguments, folder):
         "filters": {},
         # What computing the source takes alone, which rivals have in memory.
         "source_seconds": source_alone(arguments, folder),
+        "lenses": {"formula": LENSES, "seconds": lenses(arguments, folder)},
     }
     for name in arguments.filters:
         checked = compare(arguments, folder, name, rivals)
@@ -144,8 +153,19 @@ def null_command(arguments, path):
 
 
 def source_alone(arguments, folder):
-    """Seconds of the noise without a filter, in a process of its own each time; the first is not counted."""
-    path = design(folder, arguments.side, None)
+    """Seconds of the noise without a filter."""
+    return alone(arguments, design(folder, arguments.side, None))
+
+
+def lenses(arguments, folder):
+    """Seconds of the array of lenses."""
+    path = folder / "lenses.kdl"
+    path.write_text(f"relief version=1\ncanvas width={arguments.side} height={arguments.side} bits=8\n{LENSES}\n")
+    return alone(arguments, str(path))
+
+
+def alone(arguments, path):
+    """Seconds of a design in a process of its own each time; the first is not counted."""
     seconds = []
     for number in range(arguments.rounds + 1):
         start = time.perf_counter()
@@ -185,6 +205,9 @@ def show(record):
     print(f"{record['side']}², {record['threads']} threads, {record['processor']}, medians of {record['rounds']}, Mpx/s")
     source = statistics.median(record["source_seconds"])
     print(f"The source alone takes ours {source:.3f} s, {pixels / source / 1e6:.0f} Mpx/s; it is in memory for the others.")
+    rate = pixels / statistics.median(record["lenses"]["seconds"])
+    below = "" if rate >= LENSES_WANTED else " (below)"
+    print(f"A formula of lenses, {rate / 1e6:.0f} Mpx/s; {LENSES_WANTED / 1e6:.0f} are wanted{below}.")
     print(f"| filter | {' | '.join(programs)} | {' | '.join(f'ours / {name}' for name in programs[1:])} |")
     print(f"|---|{'---|' * (2 * len(programs) - 1)}")
     for name, found in record["filters"].items():
