@@ -5,8 +5,11 @@ use relief_engine::{Options, Plan};
 use crate::compare::{canvas, on};
 use crate::device::device;
 
-/// What the host copies of every node for each band, by the kind of the node, children first; the plan of 1 000 × 300 pixels in bands of 50 rows.
-fn copied(root: &str, depth: u8) -> Option<(Plan, Vec<(&'static str, Option<u64>)>)> {
+/// The kinds of the nodes of a plan, children first, and what the host copies of each for a band.
+type Copied = Vec<(&'static str, Option<u64>)>;
+
+/// What the host copies of every node; the plan of 1 000 × 300 pixels in bands of 50 rows.
+fn copied(root: &str, depth: u8) -> Option<(Plan, Copied)> {
     let device = device()?;
     let (design, images) = canvas(1_000, 300, depth, root);
     let options = Options::default().tile((1_024, 50));

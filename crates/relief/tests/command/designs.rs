@@ -124,7 +124,7 @@ fn a_plan_for_a_gpu_names_what_the_host_computes_and_copies() {
     ] {
         assert!(said.contains(part), "{part} is not in {said}");
     }
-    let told: Value = serde_json::from_str(&run(&[&gpu[..], &["--json"]].concat()).text()).unwrap();
+    let told: Value = serde_json::from_str(run(&[&gpu[..], &["--json"]].concat()).text()).unwrap();
     let by_host = |node: usize| &told["nodes"][node]["by_host"]["copied_bytes_per_band"];
     assert_eq!((by_host(0), by_host(1)), (&0.into(), &(608 * 100).into()));
 
