@@ -8,7 +8,7 @@
 # `.ci/full docker` builds both and compares a digest.
 
 ARG RUST=1.95
-ARG CUDA=13.0.1
+ARG CUDA=13.0
 ARG DEBIAN=bookworm
 
 # The compiler's glibc is no newer than that of the images below.
@@ -30,21 +30,35 @@ WORKDIR /work
 USER 65534:65534
 ENTRYPOINT ["relief"]
 
-# The driver's library comes from the host (`--gpus`). Kernels are compiled when they first run, by NVRTC, which reads headers of the toolkit.
-FROM docker.io/nvidia/cuda:${CUDA}-base-ubuntu24.04 AS cuda
+# What compiles kernels when they first run: NVRTC, and the headers that it reads. NVIDIA publishes both on PyPI, as wheels of one toolkit.
+FROM docker.io/library/debian:${DEBIAN}-slim AS toolkit
 ARG CUDA
-RUN version="$(echo "$CUDA" | cut -d. -f1-2 | tr . -)" \
-    && apt-get update \
-    && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends \
-        "cuda-nvrtc-$version" "cuda-cudart-dev-$version" "cuda-crt-$version" "cuda-cccl-$version" \
-    && rm -rf /var/lib/apt/lists/* \
-    && test -f /usr/local/cuda/include/cuda_runtime.h \
-    && test -f /usr/local/cuda/include/crt/host_defines.h
+RUN apt-get update \
+    && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends ca-certificates python3-pip \
+    && pip install --break-system-packages --no-cache-dir --no-compile --no-deps --only-binary :all: --target /wheels \
+        "nvidia-cuda-nvrtc==$CUDA.*" "nvidia-cuda-runtime==$CUDA.*" "nvidia-cuda-crt==$CUDA.*" "nvidia-cuda-cccl==$CUDA.*"
+RUN mkdir -p /out/cuda /out/doc \
+    && mv /wheels/nvidia/cu*/include /wheels/nvidia/cu*/lib /out/cuda/ \
+    && cp /wheels/nvidia_cuda_nvrtc-*.dist-info/licenses/License.txt /out/doc/ \
+    # The second build of the compiler and the runtime, which Relief does not load.
+    && rm -f /out/cuda/lib/*.alt.so.* /out/cuda/lib/libcudart* \
+    && (cd /out/cuda/lib && ln -s libnvrtc.so.* libnvrtc.so) \
+    && test -f /out/cuda/include/cuda_runtime.h \
+    && test -f /out/cuda/include/crt/host_defines.h \
+    && test -f /out/cuda/include/nv/target
+
+# The driver's library comes from the host (`--gpus`).
+FROM docker.io/library/debian:${DEBIAN}-slim AS cuda
+COPY --from=toolkit /out/cuda /usr/local/cuda
+# NVIDIA's files are under its licence, not under Relief's.
+COPY --from=toolkit /out/doc /usr/share/doc/cuda
+RUN echo /usr/local/cuda/lib > /etc/ld.so.conf.d/cuda.conf && ldconfig && ldconfig -p | grep -q libnvrtc.so
 COPY --from=build-cuda /out/bin/relief /usr/local/bin/relief
 COPY LICENSE-APACHE LICENSE-MIT /usr/share/doc/relief/
-# Compiled kernels: keep them by a volume at /cache.
+# Compiled kernels are cached in /cache: mount a volume there.
 ENV CUDA_PATH=/usr/local/cuda \
     RELIEF_KERNEL_CACHE=/cache \
+    NVIDIA_VISIBLE_DEVICES=all \
     NVIDIA_DRIVER_CAPABILITIES=compute,utility
 RUN install -d -m 1777 /cache
 WORKDIR /work

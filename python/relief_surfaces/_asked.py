@@ -29,19 +29,19 @@ class ExplainedNode(NamedTuple):
     """A node that a sample is made of."""
 
     kind: str
-    """Its word."""
+    """The kind of the node, as a design writes it: `disc`, `repeat`, …"""
     role: str | None
-    """What it is to the node that reads it."""
+    """Its role in the node that reads it: `base`, `pattern`, …; None of the root."""
     parent: int | None
     """The number, in `Explanation.nodes`, of the node that reads it; None of the root."""
     line: int
-    """Where it stands in the design, counted from 1."""
+    """Its line in the design, counted from 1."""
     column: int
-    """Its column there, counted from 1."""
+    """Its column in that line, counted from 1."""
     y: int
-    """The pixel that counts, in the node's own coordinates: its row."""
+    """The row of the pixel that is read, in the node's own coordinates."""
     x: int
-    """Its column."""
+    """The column of that pixel."""
     inside: bool
     """Whether that pixel lies in the node; beyond its edge the node counts as 0."""
     value: int
@@ -51,14 +51,14 @@ class ExplainedNode(NamedTuple):
     reads: Region | None
     """Where the parent reads more of the node than one sample: rows and columns. The pixel is the one in the middle."""
     replaced: int
-    """How many of its children do not count here, because a later one replaces them."""
+    """How many of its children have no effect here, because a later one replaces them."""
 
 
 class Explanation(NamedTuple):
     """The nodes that a sample is made of. `Surface.why` makes one; it prints what `relief why` prints."""
 
     name: str
-    """The design."""
+    """The name of the design."""
     y: int
     """The row of the canvas."""
     x: int
@@ -73,7 +73,7 @@ class Explanation(NamedTuple):
     """The node that decides: the way to it follows from the root the child that changed the sample last, the copy that is seen, or the
     only child. It ends where a node makes its sample of several others, or of none."""
     cut: bool
-    """Whether there are more nodes than are told."""
+    """Whether there are more nodes than are listed."""
 
     def __str__(self) -> str:
         depths: list[int] = []
@@ -128,7 +128,7 @@ def explanation(told: dict[str, Any]) -> Explanation:
 
 
 class DifferentRegion(NamedTuple):
-    """A rectangle in which two surfaces may differ, and what comparing it found."""
+    """A rectangle in which two surfaces may differ, and how many samples of it do."""
 
     region: Region
     """Rows and columns."""
@@ -144,15 +144,15 @@ class Difference(NamedTuple):
     """Where two surfaces differ. It is true where they do, and prints what `relief diff` prints. `Surface.diff` makes one."""
 
     same: bool | None
-    """Whether they are the same; None where no difference was found, and not all that may differ was compared."""
+    """True where they are the same, False where they differ. None where no difference was found in a part of what may differ, and the rest was not compared."""
     shapes: tuple[tuple[int, int], tuple[int, int]] | None
-    """Rows and columns of both, where they are not the same: what both have is compared then."""
+    """Rows and columns of both, where they differ: then the part that both have is compared."""
     bits: tuple[int, int] | None
-    """The bits of a sample of both, where they are not the same: no sample is compared then."""
+    """The bits of a sample of both, where they differ: then no sample is compared."""
     compared: int
-    """The samples that were compared. All others but `not_compared` are equal by the way they are written."""
+    """The samples that were compared. All others but `not_compared` are known to be equal, because their nodes are."""
     not_compared: int
-    """The samples that may differ and that `effort` did not allow to be compared."""
+    """The samples that may differ and were not compared, because `effort` did not allow it."""
     different: int
     """The samples that differ."""
     largest: int
@@ -160,7 +160,7 @@ class Difference(NamedTuple):
     within: Region | None
     """The least rows and columns that hold all samples that differ."""
     regions: tuple[DifferentRegion, ...]
-    """Where they can differ; none meets another."""
+    """Where they can differ: rectangles that do not overlap."""
 
     def __bool__(self) -> bool:
         if self.same is None:

@@ -153,7 +153,7 @@ def open(  # noqa: A001
     levels
         Whether `Surface.level` and `Surface.stats` can be asked for; where the memory allows it, if nothing is said.
     progress
-        Told how far what has to be known before the first sample is: True, a bar of tqdm, or a function of (done, total).
+        Reports how far the preparation is, which nodes such as `equalise` need before the first sample: True, a bar of tqdm, or a function of (done, total).
 
     Raises
     ------
@@ -252,7 +252,7 @@ def check(
     name: str = "<text>",
     folder: str | os.PathLike[str] = ".",
 ) -> Problems:
-    """All that is wrong with a design, or doubtful in it. `design` is a text if it has a line break, else a file.
+    """The errors and warnings of a design. `design` is a text if it has a line break, otherwise a file.
 
     >>> import relief_surfaces as relief
     >>> print(relief.check("relief version=1\\ncanvas width=4 height=3\\nfill value=300"))
@@ -274,23 +274,23 @@ def check(
 
 
 class Device(NamedTuple):
-    """One device that computes."""
+    """A device that can compute surfaces."""
 
     id: str
-    """What `device=` takes."""
+    """Its name for `device=`: "cpu", "cuda:0", "vulkan:1"."""
     name: str
-    """What its driver calls it; the number of threads of the processor."""
+    """Its name by the driver; for the processor the number of its threads."""
     memory: int | None
-    """Bytes, where the driver tells."""
+    """Its memory in bytes; None where the driver does not say."""
     software: bool
-    """Whether a GPU is imitated by the processor."""
+    """Whether it is software Vulkan, which runs on the processor."""
 
 
 class Devices(tuple[Device, ...]):
     """The devices of this machine, the processor first."""
 
     missing: dict[str, str]
-    """Why other kinds of devices are not there."""
+    """The kinds of devices that were not found, each with the reason."""
 
     def __str__(self) -> str:
         lines = [f"{device.id:<10} {device.name}" for device in self]
@@ -299,7 +299,7 @@ class Devices(tuple[Device, ...]):
 
 
 def devices() -> Devices:
-    """What there is to compute on, and why the rest is not there.
+    """The devices of this machine, and the reason for each kind that was not found.
 
     >>> import relief_surfaces as relief
     >>> relief.devices()[0].id
@@ -317,7 +317,7 @@ def devices() -> Devices:
 
 
 def explain(code: str) -> str:
-    """What the code of a problem means, with a wrong and a right design.
+    """The meaning of the code of a problem, with a wrong and a right design.
 
     >>> import relief_surfaces as relief
     >>> "range" in relief.explain("E402")

@@ -45,35 +45,35 @@ class Band(NamedTuple):
 
 
 class Written(NamedTuple):
-    """What has become of a file."""
+    """A file that was written, or a part of it."""
 
     path: str
     """The path that was given."""
     complete: bool
-    """Whether the file has its name. A part that is written while others are missing leaves it unfinished."""
+    """Whether the file is complete and has its name. It is not while other parts are missing."""
     missing: int | None
-    """The tiles of other parts that are missing; None where others write theirs still."""
+    """How many tiles of other parts are missing; None while other processes write theirs."""
 
 
 class Stats(NamedTuple):
-    """Figures of all samples of a region; pairs are what a figure is at least and at most, equal where it is known exactly."""
+    """Figures of all samples of a region. A pair is the least and the greatest that a figure can be; both are equal where it is known exactly."""
 
     pixels: int
     """How many samples the region has."""
     mean: int
-    """Halves up: ⌊(2S + n) / 2n⌋ of n samples with the sum S."""
+    """The mean, rounded halves up: ⌊(2S + n) / 2n⌋ of n samples with the sum S."""
     min: int
     """The least sample."""
     max: int
     """The greatest sample."""
     sum: tuple[int, int]
-    """All samples together."""
+    """The sum of all samples."""
     zeros: tuple[int, int]
     """How many samples are 0."""
 
 
 class Plan:
-    """How a surface is computed, and the memory that takes. It prints much as `relief plan` does."""
+    """How a surface is computed, and how much memory that takes. It prints much as `relief plan` does."""
 
     def __init__(self, told: dict[str, Any]) -> None:
         self._told = told
@@ -81,16 +81,17 @@ class Plan:
         """The most bytes of each part: `bands`, `tile_cache`, `scratch`, `images`, `decoding`, `preparing`, `design`, `levels`, `tables`,
         `cells_and_patterns` and `output`."""
         self.peak: int = told["peak_bytes"]
-        """The most bytes at once."""
+        """The most bytes that the surface holds at once."""
         self.threads: int = told["threads"]
-        """Threads that compute."""
+        """The number of threads that compute."""
         self.bands: int = int(told["bands"])
         """The number of bands."""
         self.preparation: int = int(told["preparation_samples"])
-        """Samples that are looked at before the first one is given."""
+        """Samples that are computed before the first one is handed out, because a node needs to know all of its source."""
         self.nodes: list[dict[str, Any]] = told["nodes"]
-        """The nodes, children before parents: `kind`, `line`, `width`, `height`, what is `kept` of each, in how many `bytes`, and its
-        `children` with their `role`, `x` and `y`."""
+        """The nodes, children before parents: `kind`, `line`, `width`, `height`; `kept`, what stays in memory of it: nothing, a picture, a
+        cell, the whole, tiles or windows; its `bytes`; `by_host`, where a GPU computes: the bytes that the host computes and copies for
+        each band, None where it does not compute the node; and its `children` with their `role`, `x` and `y`."""
 
     def as_dict(self) -> dict[str, Any]:
         """All that is known, as values of JSON: also `tile` and `band`, their columns and rows, `bands_in_flight`, the `period` that the
@@ -118,7 +119,8 @@ class Plan:
         lines.append("nodes")
         for node in reversed(self.nodes):
             kept = "" if node["kept"] == "nothing" else f"; {node['kept']}, {shown(node['bytes'])}"
-            lines.append(f"  {node['kind']} (line {node['line']}) {node['width']} × {node['height']}{kept}")
+            host = "" if node["by_host"] is None else f"; by the host, {shown(node['by_host'])} a band copied"
+            lines.append(f"  {node['kind']} (line {node['line']}) {node['width']} × {node['height']}{host}{kept}")
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
@@ -236,7 +238,7 @@ class Surface(_Lazy):
         self._dtype: np.dtype[Any] | None = None
         self._lock = threading.Lock()
         self.warnings: Problems = doubts
-        """What is doubtful in the design."""
+        """The warnings about the design."""
 
     # What it is
 
@@ -256,7 +258,7 @@ class Surface(_Lazy):
 
     @property
     def name(self) -> str:
-        """What messages call the design."""
+        """The name of the design in messages."""
         return self._recipe.name
 
     @property
@@ -359,7 +361,7 @@ class Surface(_Lazy):
         return self._native().read_steps((*columns,), (*rows,))
 
     def crop(self, region: Any) -> Surface:
-        """A part of the surface, which shares all that is kept with it: nothing is prepared again.
+        """A part of the surface. It shares cached cells, pictures and preparations with the whole: none is computed again.
 
         >>> import numpy as np
         >>> import relief_surfaces as relief
@@ -374,7 +376,7 @@ class Surface(_Lazy):
         return part
 
     def bands(self) -> Iterator[Band]:
-        """All samples from the top to the bottom, a band at a time: how a surface of any size is gone through once.
+        """Iterates over all samples from the top to the bottom, a band at a time: one pass over a surface of any size.
 
         >>> import relief_surfaces as relief
         >>> surface = relief.parse("relief version=1\\ncanvas width=4000 height=3000\\nfill value=2")
@@ -593,7 +595,7 @@ class Surface(_Lazy):
         return Stats(found["pixels"], figures["mean"], figures["min"], figures["max"], told["sum"], told["zeros"])
 
     def bounds(self, region: Any = None) -> tuple[int, int]:
-        """Between which samples all of a region lie, without computing one. Where both are one, all samples are that one."""
+        """The least and the greatest that a sample of a region can be, without computing one. Where both are equal, all samples are."""
         return self._native().bounds(window(region, self._shape))
 
     def histogram(self, region: Any = None, *, effort: int | None = EFFORT) -> np.ndarray[Any, Any]:
@@ -678,7 +680,7 @@ class Surface(_Lazy):
         return difference(self._native().difference(other._native(), effort), (self._shape, other._shape))
 
     def plan(self) -> Plan:
-        """How the surface is computed, and the memory that takes.
+        """How the surface is computed, and how much memory that takes.
 
         >>> import relief_surfaces as relief
         >>> sheet = relief.open("../examples/sheet/design.kdl", memory="64MiB", threads=1)
@@ -759,11 +761,11 @@ class Level(_Lazy):
         self.number = number
         """A sample stands for 2^number × 2^number pixels."""
         self.statistic = statistic
-        """What a sample says of its pixels: "mean", "min" or "max"."""
+        """Which figure of its pixels a sample is: "mean", "min" or "max"."""
         self.effort = effort
-        """The samples of the surface that may be computed for a window of it."""
+        """How many samples of the surface may be computed for one window of the level."""
         self.exact = exact
-        """Whether a window that takes more is refused; otherwise what is known of it is given."""
+        """True refuses a window that takes more; False gives the best estimate."""
         self._shape: tuple[int, int] = surface._native().level_shape(number)
 
     @property
@@ -773,7 +775,7 @@ class Level(_Lazy):
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """That of the surface."""
+        """The dtype of the surface."""
         return self.surface.dtype
 
     def __repr__(self) -> str:

@@ -108,13 +108,13 @@ class Node:
         self.word = word
         """Its word in the language."""
         self.arguments: tuple[Any, ...] = tuple(arguments)
-        """Its values without a name."""
+        """Its values that have no name."""
         self.properties: dict[str, Any] = dict(properties or {})
-        """Its values with a name, as the language writes the names."""
+        """Its named values, with the names of the language."""
         self.children: tuple[Node, ...] = tuple(children)
-        """What stands between its braces."""
+        """The nodes between its braces."""
         self.role = role
-        """What it is to the node that it stands in: "pattern", "base", "max", …"""
+        """Its role in the node around it: "pattern", "base", "max", …"""
 
     def as_(self, role: str) -> Node:
         """The same node in another role.
@@ -148,13 +148,13 @@ class Node:
 
 
 class Document:
-    """A design. Its text has been read by the parser of the language, as far as that needs no pictures."""
+    """A design. The parser of the language has checked its text, as far as that needs no pictures."""
 
     __slots__ = ("nodes", "text")
 
     def __init__(self, nodes: Iterable[Node]) -> None:
         self.nodes: tuple[Node, ...] = tuple(nodes)
-        """The nodes of its top."""
+        """The nodes at the top level."""
         self.text: str = _native.format("<design>", "\n".join(str(node) for node in self.nodes) + "\n")
         """The design in KDL, as `relief fmt` lays it out."""
 
@@ -165,7 +165,7 @@ class Document:
         return f"<Document: {len(self.text.splitlines())} lines>"
 
     def check(self, **options: Any) -> Any:
-        """All that is wrong with the design; `options` are those of `relief_surfaces.check`."""
+        """The errors and warnings of the design; `options` are those of `relief_surfaces.check`."""
         from . import check
 
         return check(self.text, **options)

@@ -16,13 +16,13 @@ class Place(NamedTuple):
     column: int
     """Counted from 1."""
     text: str
-    """What is there."""
+    """What stands at the place, in words."""
     excerpt: str
-    """The line, cut where it is long."""
+    """The line of the design, cut where it is long."""
     before: int
-    """The characters of the excerpt before what is meant."""
+    """The number of characters of the excerpt before the marked ones."""
     marked: int
-    """The characters that are meant."""
+    """The number of characters that are marked."""
 
 
 class Problem:
@@ -55,9 +55,9 @@ class Problem:
         self.warning = warning
         """Whether the design is right, though most likely not what is meant."""
         self.file = file
-        """What the design is called."""
+        """The name of the design."""
         self.places: tuple[Place, ...] = tuple(Place(*place) for place in places)
-        """Where it is; places after the first are what it conflicts with."""
+        """Where the problem is. Places after the first are those that it conflicts with."""
 
     @property
     def line(self) -> int | None:
@@ -89,7 +89,7 @@ class Problem:
         return (_problem, self._all())
 
     def show(self) -> str:
-        """The problem with the lines concerned, as text."""
+        """The problem as text, with the lines of the design that it is about."""
         kind = "warning" if self.warning else "error"
         lines = [f"{kind} {self.code}: {self.message}"]
         for place in self.places:
@@ -132,12 +132,12 @@ class Problems(tuple[Problem, ...]):
 
     @property
     def errors(self) -> Problems:
-        """Those that keep the design from being used."""
+        """The errors: a design with one cannot be used."""
         return Problems(problem for problem in self if not problem.warning)
 
     @property
     def warnings(self) -> Problems:
-        """Those that are doubtful only."""
+        """The warnings: the design can be used."""
         return Problems(problem for problem in self if problem.warning)
 
     def __str__(self) -> str:
@@ -151,14 +151,14 @@ class Problems(tuple[Problem, ...]):
 
 
 class DesignWarning(UserWarning):
-    """A design is right, and most likely not what is meant."""
+    """A design can be used, and most likely is not what its author means."""
 
 
 class ReliefError(Exception):
-    """What all errors of this package are."""
+    """The base class of all errors of this package."""
 
     code: str = "error"
-    """A word that says what is wrong: of a design the code of its first problem, such as E402."""
+    """A word for the kind of error; for a wrong design the code of its first problem, such as E402."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (_restored, (type(self), self.args, dict(self.__dict__)))
@@ -180,7 +180,7 @@ class DesignError(ReliefError, ValueError):
     def __init__(self, message: str, problems: Iterable[Problem] = ()) -> None:
         super().__init__(message)
         self.problems: Problems = Problems(problems)
-        """All that is wrong."""
+        """All problems of the design."""
         if self.problems:
             self.code = self.problems[0].code
 
@@ -199,7 +199,7 @@ class DesignError(ReliefError, ValueError):
 
 
 class MemoryRefused(ReliefError, MemoryError):
-    """A job does not fit in the memory that it was given, or the system has not that much."""
+    """A job does not fit in the memory that it was given, or the system does not have that much."""
 
     code: str = "memory"
     """`memory`."""
@@ -207,9 +207,9 @@ class MemoryRefused(ReliefError, MemoryError):
     def __init__(self, message: str, needed: int | None = None, limit: int | None = None, advice: str = "") -> None:
         super().__init__(message)
         self.needed = needed
-        """Bytes that would do."""
+        """How many bytes would be enough."""
         self.limit = limit
-        """The bytes that were allowed, where it is known."""
+        """How many bytes were allowed, where that is known."""
         self.advice = advice
         """What would fit."""
 
@@ -223,7 +223,7 @@ class OptionError(ReliefError, ValueError):
     def __init__(self, option: str, problem: str) -> None:
         super().__init__(f"{option}: {problem}")
         self.option = option
-        """Which option."""
+        """The name of the option."""
         self.problem = problem
         """What is wrong and what would work."""
 
@@ -256,7 +256,7 @@ class FileError(ReliefError, OSError):
     def __init__(self, message: str, number: int | None = None) -> None:
         super().__init__(message)
         self.errno: int | None = number
-        """The number that the system gave, where it did."""
+        """The error number of the system, where there is one."""
 
 
 class OutputError(ReliefError, OSError):
@@ -268,7 +268,7 @@ class OutputError(ReliefError, OSError):
     def __init__(self, message: str, number: int | None = None) -> None:
         super().__init__(message)
         self.errno: int | None = number
-        """The number that the system gave, where it did."""
+        """The error number of the system, where there is one."""
 
 
 class DeviceError(ReliefError, RuntimeError):
@@ -289,7 +289,7 @@ class CostRefused(ReliefError, ValueError):
         self.effort = effort
         """The samples that were allowed to be computed."""
         self.within = within
-        """How far an answer after that much effort may be off, in steps of a sample."""
+        """How far off an estimate after that much effort may be, in steps of a sample."""
 
 
 class DigestMismatch(ReliefError, ValueError):

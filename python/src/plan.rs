@@ -78,6 +78,7 @@ fn node(node: &PlannedNode) -> Value {
         "height": node.height,
         "kept": kept,
         "bytes": node.bytes,
+        "by_host": node.by_host,
         "children": children,
     })
 }

@@ -251,7 +251,7 @@ impl Surface {
         py.detach(|| plan::told(self.renderer.plan()))
     }
 
-    /// A part of this surface, which shares all that is kept with it.
+    /// A part of this surface, which shares what is cached with it.
     fn part(&self, py: Python<'_>, window: Window) -> PyResult<Self> {
         let rect = Self::rect(py, window)?;
         let region = self.renderer.plan().region();

@@ -87,7 +87,15 @@ fn document(root: &Path) -> Result<PathBuf, Box<dyn Error>> {
         .find(|path| path.join("CACHEDIR.TAG").exists())
         .ok_or("this program does not stand in a folder of cargo's")?;
     let rustdoc = wrapper(target)?;
-    let status = Command::new(cargo)
+    let mut command = Command::new(cargo);
+    // `cargo run` says which package runs. Build scripts that read such variables, as that of `ring` does, would run again here and once more for the
+    // next command, and all that stands on them would be compiled again.
+    for name in std::env::vars_os().filter_map(|(name, _)| name.into_string().ok()) {
+        if is_of_package(&name) {
+            command.env_remove(name);
+        }
+    }
+    let status = command
         .current_dir(root)
         .env("RUSTDOC", &rustdoc)
         .env(
@@ -109,6 +117,13 @@ fn document(root: &Path) -> Result<PathBuf, Box<dyn Error>> {
         return Err("rustdoc failed".into());
     }
     Ok(target.join("doc"))
+}
+
+/// Whether `cargo run` sets this variable for the program of a package.
+fn is_of_package(name: &str) -> bool {
+    ["CARGO_PKG_", "CARGO_MANIFEST_"]
+        .iter()
+        .any(|start| name.starts_with(start))
 }
 
 /// A script that lets a stable rustdoc write JSON.

@@ -749,54 +749,61 @@ fn a_file_takes_a_job_as_frames_or_as_lines() {
 }
 
 #[test]
-fn a_sender_into_a_file_killed_fifty_times_loses_and_repeats_nothing() {
-    for raw in [false, true] {
-        let bench = Bench::new();
-        let long = fs::read_to_string(bench.path("design.kdl"))
-            .unwrap()
-            .replace("height=400", "height=40000");
-        fs::write(bench.path("design.kdl"), long).unwrap();
-        let (mut state, mut killed) = (0x2468_ACE0, 0);
-        let begin = || {
-            let job = if bench.path("job.json").exists() {
-                vec!["--resume", "job.json"]
-            } else if raw {
-                vec!["design.kdl", "file:out.raw", "--manifest", "job.json", "--raw"]
-            } else {
-                vec!["design.kdl", "file:out.raw", "--manifest", "job.json"]
-            };
-            let options = [
-                "--device",
-                "cpu",
-                "--threads",
-                "1",
-                "--quiet",
-                "--look-ahead",
-                "20kB",
-            ];
-            let mut command = bench.command(&[&["stream"], job.as_slice(), &options].concat());
-            command.args(["--record-every", "0.001"]).spawn().unwrap()
+fn a_sender_of_frames_into_a_file_killed_again_and_again_loses_and_repeats_nothing() {
+    a_sender_into_a_file_is_killed(false);
+}
+
+#[test]
+fn a_sender_of_bare_lines_into_a_file_killed_again_and_again_loses_and_repeats_nothing() {
+    a_sender_into_a_file_is_killed(true);
+}
+
+fn a_sender_into_a_file_is_killed(raw: bool) {
+    let bench = Bench::new();
+    let long = fs::read_to_string(bench.path("design.kdl"))
+        .unwrap()
+        .replace("height=400", "height=40000");
+    fs::write(bench.path("design.kdl"), long).unwrap();
+    let (mut state, mut killed) = (0x2468_ACE0, 0);
+    let begin = || {
+        let job = if bench.path("job.json").exists() {
+            vec!["--resume", "job.json"]
+        } else if raw {
+            vec!["design.kdl", "file:out.raw", "--manifest", "job.json", "--raw"]
+        } else {
+            vec!["design.kdl", "file:out.raw", "--manifest", "job.json"]
         };
-        for _ in 0..25 {
-            let mut sender = begin();
-            let target = size(&bench.path("out.raw.partial")) + draw(&mut state) % 400_000;
-            until(|| size(&bench.path("out.raw.partial")) >= target || sender.try_wait().unwrap().is_some());
-            killed += u32::from(sender.try_wait().unwrap().is_none());
-            sender.kill().unwrap();
-            sender.wait().unwrap();
-        }
-        assert_eq!(killed, 25, "the job ended before");
-        let output = begin().wait_with_output().unwrap();
-        assert!(output.status.success(), "{output:?}");
-        let written = fs::read(bench.path("out.raw")).unwrap();
-        let lines = if raw { written } else { unframed(&written).0 };
-        assert!(lines == bench.whole());
-        let output = bench
-            .command(&["verify", "job.json", "out.raw"])
-            .output()
-            .unwrap();
-        assert!(text(&output).contains("40000 of 40000 lines agree"), "{output:?}");
+        let options = [
+            "--device",
+            "cpu",
+            "--threads",
+            "1",
+            "--quiet",
+            "--look-ahead",
+            "20kB",
+        ];
+        let mut command = bench.command(&[&["stream"], job.as_slice(), &options].concat());
+        command.args(["--record-every", "0.001"]).spawn().unwrap()
+    };
+    for _ in 0..25 {
+        let mut sender = begin();
+        let target = size(&bench.path("out.raw.partial")) + draw(&mut state) % 400_000;
+        until(|| size(&bench.path("out.raw.partial")) >= target || sender.try_wait().unwrap().is_some());
+        killed += u32::from(sender.try_wait().unwrap().is_none());
+        sender.kill().unwrap();
+        sender.wait().unwrap();
     }
+    assert_eq!(killed, 25, "the job ended before");
+    let output = begin().wait_with_output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let written = fs::read(bench.path("out.raw")).unwrap();
+    let lines = if raw { written } else { unframed(&written).0 };
+    assert!(lines == bench.whole());
+    let output = bench
+        .command(&["verify", "job.json", "out.raw"])
+        .output()
+        .unwrap();
+    assert!(text(&output).contains("40000 of 40000 lines agree"), "{output:?}");
 }
 
 #[test]

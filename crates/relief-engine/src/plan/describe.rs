@@ -59,6 +59,9 @@ pub struct PlannedNode {
     pub kept: Kept,
     /// The bytes kept for the whole job. A picture that several nodes show counts once, as the first one's.
     pub bytes: u64,
+    /// Where GPUs compute: the bytes of it, at most, that the host computes for each band and copies to the GPU of the band. 0 where
+    /// only nodes that the host computes read it. `None` where the host does not compute it for each band, and where there is no GPU.
+    pub by_host: Option<u64>,
     /// What it reads: role, number of the node, offset, halo.
     pub children: Vec<PlannedChild>,
 }
@@ -95,6 +98,7 @@ impl Plan {
                 None => step.plane(),
             }
         };
+        let by_host = self.by_host();
         let describe = |index: usize| {
             let step = &self.program.steps[index];
             let tile = self.program.cached_tile(index);
@@ -123,6 +127,7 @@ impl Plan {
                     },
                 },
                 bytes: saturate(held(index).area()).saturating_mul(bytes),
+                by_host: by_host.get(index).copied().flatten(),
                 children: step
                     .links
                     .iter()
@@ -138,5 +143,25 @@ impl Plan {
             }
         };
         (0..self.program.steps.len()).map(describe).collect()
+    }
+
+    /// As [`PlannedNode::by_host`] of every node; empty where there is no GPU.
+    #[cfg(feature = "gpu")]
+    fn by_host(&self) -> Vec<Option<u64>> {
+        let Some(device) = &self.device else {
+            return Vec::new();
+        };
+        // A GPU gets the planes of a strip once, for `strip` bands of its own.
+        let rows = super::devices::strip_rows(self.shape, device.strip, device.ids.len() as u64);
+        let words = super::planes::by_host(&self.program, self.shape.band_width, rows).into_iter();
+        words
+            .map(|words| words.map(|words| words.saturating_mul(4).div_ceil(device.strip)))
+            .collect()
+    }
+
+    #[cfg(not(feature = "gpu"))]
+    #[allow(clippy::unused_self)]
+    const fn by_host(&self) -> Vec<Option<u64>> {
+        Vec::new()
     }
 }

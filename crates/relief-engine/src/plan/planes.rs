@@ -424,9 +424,45 @@ pub(crate) fn spared(program: &Program) -> Vec<Spared> {
 /// Whether the host computes planes for every band.
 pub(super) fn host_works(program: &Program) -> bool {
     let reached = reached(program);
-    let works =
-        |index: usize| reached[index] && is_host(&program.steps[index]) && !lies_there(program, index);
-    (0..program.steps.len()).any(works)
+    (0..program.steps.len()).any(|index| is_host_plane(program, &reached, index))
+}
+
+/// Whether the host computes the plane of a node for a device.
+fn is_host_plane(program: &Program, reached: &[bool], index: usize) -> bool {
+    reached[index] && is_host(&program.steps[index]) && !lies_there(program, index)
+}
+
+/// Of every node that the host computes for each band: the words that it copies to a device, at most, for strips of so many columns and rows. 0
+/// where only the host reads the node, `None` where it does not compute it.
+pub(super) fn by_host(program: &Program, width: u64, rows: u64) -> Vec<Option<u64>> {
+    let mut words = host_planes(program, width, rows);
+    for index in (0..program.steps.len()).rev() {
+        if words[index].is_none() {
+            continue;
+        }
+        for link in &program.steps[index].links {
+            let child = &program.steps[link.node];
+            let made_once = matches!(child.keep, Keep::Image | Keep::Whole | Keep::Cell { .. });
+            if !child.need.is_empty() && !made_once {
+                words[link.node].get_or_insert(0);
+            }
+        }
+    }
+    words
+}
+
+/// The words of every plane that the host computes, for strips of so many columns and rows.
+fn host_planes(program: &Program, width: u64, rows: u64) -> Vec<Option<u64>> {
+    let bytes = program.canvas.depth.bytes();
+    let reached = reached(program);
+    most(program, width, rows)
+        .into_iter()
+        .enumerate()
+        .map(|(index, (width, height))| {
+            is_host_plane(program, &reached, index)
+                .then(|| u64::from(pitch(width, bytes)).saturating_mul(height))
+        })
+        .collect()
 }
 
 /// What a sample of every band costs on the CPU: of the nodes that the host computes for devices, and of all.
@@ -455,19 +491,9 @@ pub(super) fn work(program: &Program) -> (u64, u64) {
 
 /// The most words of a plane that the host computes, for strips of so many columns and rows.
 pub(crate) fn host_words(program: &Program, width: u64, rows: u64) -> u64 {
-    let bytes = program.canvas.depth.bytes();
-    let reached = reached(program);
-    let words = |((index, step), (width, height)): ((usize, &Step), (u64, u64))| {
-        let computed = reached[index] && is_host(step) && !lies_there(program, index);
-        computed.then(|| u64::from(pitch(width, bytes)).saturating_mul(height))
-    };
-    let sizes = most(program, width, rows);
-    program
-        .steps
-        .iter()
-        .enumerate()
-        .zip(sizes)
-        .filter_map(words)
+    host_planes(program, width, rows)
+        .into_iter()
+        .flatten()
         .max()
         .unwrap_or(0)
 }

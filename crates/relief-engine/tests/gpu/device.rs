@@ -2,6 +2,9 @@
 
 use relief_engine::{DeviceChoice, DeviceId, Inventory, devices, select};
 
+#[path = "../../../relief-kernels/tests/support/turn.rs"]
+mod turn;
+
 /// The device that the environment names, or nothing where there is none; the first that asks is told why.
 pub(crate) fn device() -> Option<DeviceId> {
     let required = std::env::var("RELIEF_REQUIRE_GPU").ok();
@@ -10,8 +13,18 @@ pub(crate) fn device() -> Option<DeviceId> {
         (Err(_), Some("cuda")) => "cuda".to_owned(),
         (Err(_), _) => "vulkan:0".to_owned(),
     };
-    match find(&asked, &devices()) {
-        Ok(id) => Some(id),
+    let inventory = devices();
+    match find(&asked, &inventory) {
+        Ok(id) => {
+            if inventory
+                .devices
+                .iter()
+                .any(|report| report.id == id && report.software)
+            {
+                turn::take();
+            }
+            Some(id)
+        }
         Err(reason) => {
             assert!(required.is_none(), "RELIEF_REQUIRE_GPU is set, but {reason}");
             eprintln!("skipped: {reason}");

@@ -23,6 +23,7 @@ mod cutting;
 mod device;
 mod distances;
 mod elsewhere;
+mod host;
 mod jobs;
 mod memory;
 mod nodes;

@@ -2,6 +2,7 @@
 #![allow(dead_code)]
 
 pub(crate) mod distance;
+mod turn;
 pub(crate) mod words;
 
 use relief_kernels::device::{DeviceChoice, DeviceError, DeviceId, Gpu, devices, select};
@@ -24,7 +25,12 @@ pub(crate) fn device() -> Option<Gpu> {
         id => Gpu::open(id).map_err(|e| e.to_string()),
     });
     match opened {
-        Ok(gpu) => Some(gpu),
+        Ok(gpu) => {
+            if gpu.report().software {
+                turn::take();
+            }
+            Some(gpu)
+        }
         Err(reason) => {
             assert!(required.is_none(), "RELIEF_REQUIRE_GPU is set, but {reason}");
             eprintln!("skipped: {reason}");

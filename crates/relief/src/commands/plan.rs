@@ -233,18 +233,50 @@ fn as_text(plan: &Plan, rounding: Option<Rounding>, file: Option<&PlannedFile>, 
             drawing.seconds.ceil()
         );
     }
+    let nodes = plan.nodes();
+    text.push_str(&by_host(&nodes));
     memory(plan, &mut text);
     if let Some(file) = file {
         output(file, &mut text);
     }
     text.push_str(&machine.text());
     let _ = writeln!(text, "nodes");
-    let nodes = plan.nodes();
     let mut shown = vec![false; nodes.len()];
     if let Some(root) = nodes.len().checked_sub(1) {
         tree(&nodes, root, "", "", &mut shown, &mut text);
     }
     text
+}
+
+/// What the host computes of every band for GPUs, and what it copies; nothing where it computes none.
+fn by_host(nodes: &[PlannedNode]) -> String {
+    const NAMED: usize = 3;
+    let copied: Vec<(&PlannedNode, u64)> = nodes
+        .iter()
+        .filter_map(|node| node.by_host.filter(|bytes| *bytes > 0).map(|bytes| (node, bytes)))
+        .collect();
+    if copied.is_empty() {
+        return String::new();
+    }
+    let mut names: Vec<String> = copied
+        .iter()
+        .take(NAMED)
+        .map(|(node, _)| format!("{} (line {})", node.kind, node.line))
+        .collect();
+    if copied.len() > NAMED {
+        names.push(format!("{} more", copied.len() - NAMED));
+    }
+    let last = names.pop().unwrap_or_default();
+    let names = if names.is_empty() {
+        last
+    } else {
+        format!("{} and {last}", names.join(", "))
+    };
+    let bytes = copied.iter().map(|(_, bytes)| u128::from(*bytes)).sum();
+    format!(
+        "host     computes {names} and copies at most {} to a GPU for each band\n",
+        show_bytes(bytes)
+    )
 }
 
 /// What the file would be.
@@ -379,10 +411,20 @@ fn tree(nodes: &[PlannedNode], index: usize, lead: &str, label: &str, shown: &mu
         Kept::Unused => "not read".to_owned(),
         _ => "cached".to_owned(),
     };
-    let separator = if kept.is_empty() { "" } else { "; " };
+    let host = match node.by_host {
+        None => String::new(),
+        Some(_) if again => String::new(),
+        Some(0) => "by the host".to_owned(),
+        Some(bytes) => format!(
+            "by the host, at most {} a band copied",
+            show_bytes(u128::from(bytes))
+        ),
+    };
+    let notes = [host, kept].into_iter().filter(|note| !note.is_empty());
+    let notes: String = notes.map(|note| format!("; {note}")).collect();
     let _ = writeln!(
         text,
-        "  {lead}{label}{} (line {}) {} × {}{separator}{kept}",
+        "  {lead}{label}{} (line {}) {} × {}{notes}",
         node.kind, node.line, node.width, node.height
     );
     if again {
@@ -617,6 +659,7 @@ fn summary(plan: &Plan) -> serde_json::Map<String, Value> {
 #[derive(Serialize)]
 struct NodeAsJson<'a> {
     bytes: u64,
+    by_host: Option<Value>,
     #[serde(serialize_with = "children")]
     children: &'a [PlannedChild],
     height: u64,
@@ -649,6 +692,9 @@ fn children<S: Serializer>(children: &[PlannedChild], serializer: S) -> Result<S
 fn node_as_json(node: &PlannedNode) -> NodeAsJson<'_> {
     NodeAsJson {
         bytes: node.bytes,
+        by_host: node
+            .by_host
+            .map(|bytes| json!({ "copied_bytes_per_band": bytes })),
         children: &node.children,
         height: node.height,
         kept: match node.kept {

@@ -101,3 +101,35 @@ fn a_design_without_pictures_needs_no_folder() {
     );
     assert_eq!(run(&["render", &design, "-o", "-"]).done(), [0, 1, 2, 3]);
 }
+
+/// 600 samples lie in rows of 608 bytes; the band is all of the canvas.
+#[test]
+fn a_plan_for_a_gpu_names_what_the_host_computes_and_copies() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "relief version=1\ncanvas width=600 height=100\nformula \"0.5 * a\" { (source)noise seed=3 name=\"a\" }";
+    let design = written(&folder, text);
+    let gpu = ["plan", &design, "--device", "vulkan:0"];
+    let ended = run(&gpu);
+    if ended.err.contains("no vulkan") {
+        assert!(std::env::var_os("RELIEF_REQUIRE_GPU").is_none(), "{ended:?}");
+        return;
+    }
+    // Mesa may say something of its own on the standard error.
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let said = ended.text();
+    for part in [
+        "host     computes formula (line 3) and copies at most 59.4 KiB to a GPU for each band\n",
+        "formula (line 3) 600 × 100; by the host, at most 59.4 KiB a band copied\n",
+        "noise (line 3) 600 × 100; by the host\n",
+    ] {
+        assert!(said.contains(part), "{part} is not in {said}");
+    }
+    let told: Value = serde_json::from_str(run(&[&gpu[..], &["--json"]].concat()).text()).unwrap();
+    let by_host = |node: usize| &told["nodes"][node]["by_host"]["copied_bytes_per_band"];
+    assert_eq!((by_host(0), by_host(1)), (&0.into(), &(608 * 100).into()));
+
+    let cpu = ["plan", &design, "--device", "cpu"];
+    let said = String::from_utf8(run(&cpu).done()).unwrap();
+    assert!(!said.contains("host"), "{said}");
+    assert!(plan(&cpu[1..])["nodes"][1]["by_host"].is_null());
+}
