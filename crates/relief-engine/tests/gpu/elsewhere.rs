@@ -153,19 +153,20 @@ fn left_to_the_host(root: &str) {
         };
         let plan = |device_memory| {
             let there = Plan::new(&design, &images, &on(device, &options(device_memory))).ok()?;
-            Some((there.device()?.bytes, there.peak().bands))
+            let by_host = there.nodes().iter().any(|node| node.by_host.is_some());
+            Some((there.device()?.bytes, by_host))
         };
-        let (whole, bands) = plan(None).unwrap();
+        let (whole, by_host) = plan(None).unwrap();
+        assert!(!by_host, "{root}: the host computes a part of it as it is");
         let left = |less: &u64| {
-            plan(Some(*less)).is_some_and(|(bytes, more)| {
+            plan(Some(*less)).is_some_and(|(bytes, by_host)| {
                 assert!(bytes <= *less, "{root}: {bytes} of {less}");
-                more > bands
+                by_host
             })
         };
         // From 99 % on, each 1 % less than the one before.
-        let fewer = std::iter::successors(Some(whole - 1), |less| Some(less / 100 * 99))
-            .take_while(|less| *less > 999);
-        let less = fewer.into_iter().find(left);
+        let fewer = std::iter::successors(Some(whole - 1), |less| Some(less / 100 * 99));
+        let less = fewer.take_while(|less| *less > 999).find(|less| left(less));
         let less = less.unwrap_or_else(|| panic!("{root}: the host computes nothing"));
         for memory in [Some(less), None] {
             agree(device, &design, &images, &options(memory))
