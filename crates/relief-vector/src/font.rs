@@ -156,7 +156,10 @@ impl Font {
     /// Where the font is damaged.
     pub(crate) fn outlines(&self) -> Result<Outlines<'_>, Error> {
         let font = FontRef::from_index(&self.bytes, 0).map_err(|_| Error::NotAFont)?;
-        Ok(Outlines(font.outline_glyphs()))
+        Ok(Outlines {
+            outlines: font.outline_glyphs(),
+            colours: font.color_glyphs(),
+        })
     }
 }
 
@@ -179,16 +182,24 @@ fn families(font: &FontRef<'_>) -> Vec<String> {
 }
 
 /// The outlines of a font.
-pub(crate) struct Outlines<'f>(skrifa::outline::OutlineGlyphCollection<'f>);
+pub(crate) struct Outlines<'f> {
+    outlines: skrifa::outline::OutlineGlyphCollection<'f>,
+    colours: skrifa::color::ColorGlyphCollection<'f>,
+}
 
 impl Outlines<'_> {
+    /// Whether a glyph has layers of colours.
+    pub(crate) fn is_coloured(&self, glyph: u32) -> bool {
+        self.colours.get(GlyphId::new(glyph)).is_some()
+    }
+
     /// The outline of a glyph in font units, y up; empty where it has none.
     ///
     /// # Errors
     /// Where the font is damaged.
     pub(crate) fn of(&self, glyph: u32) -> Result<BezPath, Error> {
         let mut path = Path::default();
-        if let Some(outline) = self.0.get(GlyphId::new(glyph)) {
+        if let Some(outline) = self.outlines.get(GlyphId::new(glyph)) {
             let settings = DrawSettings::unhinted(Size::unscaled(), LocationRef::default());
             outline
                 .draw(settings, &mut path)

@@ -3,6 +3,7 @@
 
 mod letters;
 mod support;
+mod told;
 
 use std::f64::consts::PI;
 

@@ -11,6 +11,7 @@
 mod clip;
 mod draw;
 mod shape;
+mod sheet;
 mod style;
 mod text;
 mod value;
@@ -253,7 +254,9 @@ impl<'a> Document<'a> {
     /// # Errors
     /// Where it is given in an absolute unit, but the side of a pixel is not known.
     pub fn size(&self, pixel: Option<Pixel>) -> Result<Option<(f64, f64)>, Error> {
-        value::size(self, self.tree.root_element(), pixel)
+        value::size(self, self.tree.root_element(), pixel, || {
+            draw::root_em(self, pixel)
+        })
     }
 
     /// Draws the document without its texts.

@@ -141,7 +141,7 @@ fn what_is_not_laid_out_is_told() {
         ),
         (
             "<text y='9'>a<textPath href='#p'>b</textPath></text>",
-            "<textPath> is not drawn",
+            "<textPath> in a text is not drawn",
         ),
         (
             "<text y='9' style='text-decoration:underline'>a</text>",
