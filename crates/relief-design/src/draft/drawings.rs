@@ -22,6 +22,9 @@ pub(super) const MAX_BYTES: u64 = 1 << 30;
 /// The most bytes of a file with a font.
 const MAX_FONT: u64 = 1 << 26;
 
+const FONT_HELP: &str = "the path is relative to the folder of the design file, and fonts of the system are not looked at; a font has at most 64 MiB: \
+    of a larger one, or where memory does not do, make one of the letters that are written";
+
 /// A drawing as its file has it.
 #[derive(Clone, Debug)]
 pub(crate) struct Loaded {
@@ -76,6 +79,18 @@ impl Unusable {
     pub(crate) fn memory(path: &str, limit: u64) -> Self {
         let refused = Refused::Memory(limit);
         Self::new(format!("{}: {refused}", visible(path)), Some(refused))
+    }
+
+    /// What is noted of a font.
+    fn font_problem(&self, span: Span) -> Problem {
+        let problem = Problem::new("E510", format!("the font cannot be used: {}", self.why));
+        let help = if self.is_short_of_memory {
+            "allow more by --memory, name fewer fonts, or make one of the letters that are written"
+        } else {
+            FONT_HELP
+        };
+        let problem = problem.label(span, "this file").help(help);
+        problem.short_of_memory(self.is_short_of_memory)
     }
 
     /// What is noted: that `what` cannot be used, and why; `help` where memory is not what it lacks.
@@ -158,27 +173,54 @@ impl Checker<'_> {
 
     /// The font of a file that is named at `span`; nothing where it cannot be used, which is noted.
     pub(crate) fn font(&mut self, path: &str, span: Span) -> Option<Rc<Font>> {
-        let images = self.images;
-        let budget = self.drawing_budget();
-        let font = self.fonts.entry(path.to_owned()).or_insert_with(|| {
-            let bytes = images.data(path, MAX_FONT)?;
-            let length = bytes.len() as u64;
-            if !budget.has_memory(length) {
-                return Err(Unusable::memory(path, budget.limits().memory));
+        if !self.fonts.contains_key(path) {
+            if self.fonts.len() == MAX_FILES {
+                let problem = Problem::new("E104", format!("the design names more than {MAX_FILES} fonts"));
+                let problem = problem.label(span, "one too many");
+                self.note(problem.help("name the same file for texts of the same letters"));
+                return None;
             }
-            budget.take_memory(length);
-            let font = Font::parse(bytes)
-                .map_err(|error| Unusable::new(format!("{}: {error}", visible(path)), error.refused()))?;
-            Ok(Rc::new(font))
-        });
-        match font.clone() {
-            Ok(font) => Some(font),
+            let font = self.read_font(path);
+            self.fonts.insert(path.to_owned(), font);
+        }
+        match self.fonts.get(path)? {
+            Ok(font) => Some(Rc::clone(font)),
             Err(why) => {
-                let help = "the path is relative to the folder of the design file; fonts of the system are not looked at";
-                self.note(why.problem("font", span, help));
+                let problem = why.font_problem(span);
+                self.note(problem);
                 None
             }
         }
+    }
+
+    /// A font; one whose file is equal to one that was read is that one.
+    fn read_font(&mut self, path: &str) -> Result<Rc<Font>, Unusable> {
+        let budget = self.drawing_budget();
+        let memory = budget.limits().memory;
+        let mut bytes = Vec::new();
+        // One byte more says that it is too long.
+        self.images
+            .reader(path, MAX_FONT)?
+            .take(memory.min(MAX_FONT).saturating_add(1))
+            .read_to_end(&mut bytes)
+            .map_err(|error| format!("{}: {error}", visible(path)))?;
+        let length = bytes.len() as u64;
+        if length > memory {
+            return Err(Unusable::memory(path, memory));
+        }
+        if length > MAX_FONT {
+            return Err(format!("{} has more than {MAX_FONT} bytes", visible(path)).into());
+        }
+        let equal = self.fonts.values().flatten().find(|font| font.bytes() == bytes);
+        if let Some(font) = equal {
+            return Ok(Rc::clone(font));
+        }
+        bytes.shrink_to_fit();
+        let font = Font::parse(bytes)
+            .map_err(|error| Unusable::new(format!("{}: {error}", visible(path)), error.refused()))?;
+        budget.take_memory(length);
+        self.font_bytes = self.font_bytes.saturating_add(length);
+        Ok(Rc::new(font))
     }
 
     /// A drawing of a file that is named at `span`: as it was read before, or as `read` reads it through. Nothing where it

@@ -422,6 +422,7 @@ fn phases(peak: &Peak) -> (Vec<Part>, Vec<Part>, Vec<Part>) {
         images,
         decoding,
         preparing,
+        fonts,
         design,
         levels,
         tables,
@@ -438,7 +439,7 @@ fn phases(peak: &Peak) -> (Vec<Part>, Vec<Part>, Vec<Part>) {
             ("cells and patterns", kept),
             ("sums of levels", levels),
         ],
-        vec![("decoding", decoding), ("preparing", preparing)],
+        vec![("decoding", decoding), ("preparing", preparing), ("fonts", fonts)],
         vec![("bands", bands), ("tile cache", cache), ("output", sink)],
     )
 }
