@@ -55,6 +55,8 @@ pub(crate) struct Unusable {
     pub(crate) why: String,
     /// It could be with more memory.
     pub(crate) is_short_of_memory: bool,
+    /// The limit that was passed, where it was one.
+    refused: Option<Refused>,
 }
 
 impl From<String> for Unusable {
@@ -62,6 +64,7 @@ impl From<String> for Unusable {
         Self {
             why,
             is_short_of_memory: false,
+            refused: None,
         }
     }
 }
@@ -72,6 +75,7 @@ impl Unusable {
         Self {
             why,
             is_short_of_memory: refused.is_some_and(|refused| refused.is_memory()),
+            refused,
         }
     }
 
@@ -98,10 +102,11 @@ impl Unusable {
         let problem = Problem::new("E510", format!("the {what} cannot be used: {}", self.why));
         problem
             .label(span, "this file")
-            .help(if self.is_short_of_memory {
-                MORE_MEMORY
-            } else {
-                help
+            .help(match self.refused {
+                Some(Refused::Memory(_)) => MORE_MEMORY,
+                Some(Refused::Far(..)) => NEARER,
+                Some(Refused::Points(_) | Refused::Items(_)) => FEWER,
+                Some(Refused::Negative(..)) | None => help,
             })
             .short_of_memory(self.is_short_of_memory)
     }
@@ -117,6 +122,10 @@ pub(crate) struct Budget {
 /// What to do where the memory of a job does not do for reading a file.
 pub(crate) const MORE_MEMORY: &str =
     "allow more by --memory, or take less of the file: fewer layers, or a part of it in a file of its own";
+
+/// What to do where something lies too far out, or is too much.
+const NEARER: &str = "a length in the file is far too large, or it has another unit than the node or the canvas says: mend it there, or leave that out";
+const FEWER: &str = "take less of the file: fewer layers, or a part of it in a file of its own";
 
 impl Budget {
     pub(crate) fn new(memory: u64) -> Self {

@@ -352,7 +352,12 @@ impl<'a, 'i> Drawer<'a, 'i> {
 
     pub(super) fn refused(&self, node: Node<'_, '_>) -> impl Fn(Refused) -> Error {
         let place = self.document.place(node);
-        move |cause| Error::Refused { place, cause }
+        let element = super::sheet::shortened(node.tag_name().name());
+        move |cause| Error::Refused {
+            place,
+            element: element.clone(),
+            cause,
+        }
     }
 
     /// Counts a visit and looks at the depth.
@@ -777,7 +782,11 @@ impl<'a, 'i> Drawer<'a, 'i> {
         }
         for stroke in [state.style.stroke_first, !state.style.stroke_first] {
             if stroke {
-                self.paint_stroke(node, &state, &path)?;
+                if let Some((value, look)) = self.line(node, &state, &path)? {
+                    self.emit(node, &state, |sketch| {
+                        sketch.stroke(&path, state.transform, value, &look)
+                    })?;
+                }
             } else if let Some(value) = self.value(node, &state, &state.style.fill, state.style.fill_opacity)
             {
                 self.emit(node, &state, |sketch| {
@@ -788,19 +797,20 @@ impl<'a, 'i> Drawer<'a, 'i> {
         Ok(())
     }
 
-    pub(super) fn paint_stroke(
+    /// The value and the look of the line along a path; nothing where there is none.
+    pub(super) fn line(
         &mut self,
         node: Node<'a, 'i>,
         state: &State,
         path: &BezPath,
-    ) -> Result<(), Error> {
+    ) -> Result<Option<(u16, Stroke)>, Error> {
         let style = &state.style;
         let Some(value) = self.value(node, state, &style.stroke, style.stroke_opacity) else {
-            return Ok(());
+            return Ok(None);
         };
         let width = self.resolve(node, style.stroke_width, Of::Diagonal, state)?;
         if width <= 0.0 {
-            return Ok(());
+            return Ok(None);
         }
         let mut look = Stroke::solid(width);
         (look.cap, look.join, look.miter_limit) = (style.cap, style.join, style.miter_limit);
@@ -814,9 +824,7 @@ impl<'a, 'i> Drawer<'a, 'i> {
                 .collect::<Result<_, Error>>()?;
             look.dash_offset = read(style.dash_offset)?;
         }
-        self.emit(node, state, |sketch| {
-            sketch.stroke(path, state.transform, value, &look)
-        })
+        Ok(Some((value, look)))
     }
 
     /// How long a unit of dashes is: SVG 2, 9.6, has `pathLength` be the length of the whole path.

@@ -180,10 +180,12 @@ pub enum Error {
         length: String,
     },
     /// Too large, or too far out.
-    #[error("{place}: {cause}")]
+    #[error("{place}: <{element}>: {cause}")]
     Refused {
-        /// The element.
+        /// Where the element begins.
         place: Place,
+        /// Its name.
+        element: String,
         /// Why.
         #[source]
         cause: Refused,
@@ -230,7 +232,12 @@ impl<'a> Document<'a> {
         if tree > limits.memory {
             let cause = Refused::Memory(limits.memory);
             let place = Place { line: 1, column: 1 };
-            return Err(Error::Refused { place, cause });
+            let element = "svg".to_owned();
+            return Err(Error::Refused {
+                place,
+                element,
+                cause,
+            });
         }
         let options = roxmltree::ParsingOptions {
             allow_dtd: true,

@@ -3,6 +3,9 @@
 //! The order is that of SVG 2, 11.5: white space is collapsed over the whole text, characters are counted, `x`, `y`, `dx` and `dy` are given
 //! to them by their number, letters are shaped, and chunks, which begin where a place is absolute, are moved by their anchor.
 
+use std::collections::HashMap;
+use std::rc::Rc;
+
 use kurbo::{Affine, BezPath};
 use svgtypes::{FontFamily, parse_font_families};
 
@@ -58,6 +61,24 @@ struct Letter {
     transform: Affine,
 }
 
+/// The outlines of the letters of a text, each drawn once.
+struct Outlines<'f> {
+    fonts: Vec<crate::font::Outlines<'f>>,
+    glyphs: HashMap<(usize, u32), Rc<BezPath>>,
+    /// What is counted for them.
+    bytes: u64,
+}
+
+impl<'f> Outlines<'f> {
+    fn new(fonts: Vec<crate::font::Outlines<'f>>) -> Self {
+        Self {
+            fonts,
+            glyphs: HashMap::new(),
+            bytes: 0,
+        }
+    }
+}
+
 /// The characters from one absolute place to the next.
 struct Chunk {
     characters: std::ops::Range<usize>,
@@ -73,7 +94,7 @@ impl<'a, 'i> Drawer<'a, 'i> {
             return Ok(());
         };
         let (letters, styles, held) = self.letters(node, state)?;
-        let fonts = self.outlines(node)?;
+        let mut outlines = Outlines::new(self.outlines(node)?);
         let mut rest = &letters[..];
         while let Some(first) = rest.first() {
             // What stands in one element is filled, then lined, or the other way round.
@@ -84,67 +105,127 @@ impl<'a, 'i> Drawer<'a, 'i> {
             let (run, later) = rest.split_at(end);
             rest = later;
             let (element, state) = &styles[first.style];
-            if !state.style.visible {
-                continue;
-            }
-            for stroke in [state.style.stroke_first, !state.style.stroke_first] {
-                for letter in run {
-                    let path = fonts[letter.font]
-                        .of(letter.glyph)
-                        .map_err(|cause| self.damaged(*element, cause))?;
-                    if path.elements().is_empty() {
-                        if !is_blank(letter.letter) {
-                            let what = format!(
-                                "{} has no outline for {}",
-                                name(self.fonts[letter.font]),
-                                named(letter.letter)
-                            );
-                            self.tell(*element, what, Why::OtherFont);
-                        }
-                        continue;
-                    }
-                    if fonts[letter.font].is_coloured(letter.glyph) {
-                        let what = format!(
-                            "{} has colours for its letters, which are not drawn",
-                            name(self.fonts[letter.font])
-                        );
-                        self.tell(*element, what, Why::OtherFont);
-                    }
-                    if stroke {
-                        self.paint_stroke(*element, state, &(letter.transform * path))?;
-                    } else if let Some(value) =
-                        self.value(*element, state, &state.style.fill, state.style.fill_opacity)
-                    {
-                        let placed = state.transform * letter.transform;
-                        self.emit(*element, state, |sketch| {
-                            sketch.fill(&path, placed, value, Rule::NonZero)
-                        })?;
-                    }
-                }
+            if state.style.visible {
+                self.paint(*element, state, run, &mut outlines)?;
             }
         }
-        self.sketch.memory().give(held);
+        self.sketch.memory().give(held + outlines.bytes);
         Ok(())
+    }
+
+    /// Paints the letters of one element.
+    fn paint(
+        &mut self,
+        element: Node<'a, 'i>,
+        state: &State,
+        run: &[Letter],
+        outlines: &mut Outlines<'a>,
+    ) -> Result<(), Error> {
+        // Letters of one element differ by where they stand alone.
+        let mut lined: HashMap<(usize, u32), Rc<BezPath>> = HashMap::new();
+        let mut kept = 0;
+        for stroke in [state.style.stroke_first, !state.style.stroke_first] {
+            let (mut fill, mut line) = (None, None);
+            if stroke {
+                line = self.line(element, state, &BezPath::new())?;
+            } else {
+                fill = self.value(element, state, &state.style.fill, state.style.fill_opacity);
+            }
+            for letter in run {
+                let path = self.outline(element, letter, outlines)?;
+                if path.elements().is_empty() {
+                    self.tell_empty(element, letter);
+                    continue;
+                }
+                if outlines.fonts[letter.font].is_coloured(letter.glyph) {
+                    let font = name(self.fonts[letter.font]);
+                    let what = format!("{font} has colours for its letters, which are not drawn");
+                    self.tell(element, what, Why::OtherFont);
+                }
+                if let Some(value) = fill {
+                    let placed = state.transform * letter.transform;
+                    self.emit(element, state, |sketch| {
+                        sketch.fill(&path, placed, value, Rule::NonZero)
+                    })?;
+                }
+                let Some((value, look)) = &line else { continue };
+                let [a, b, c, d, x, y] = letter.transform.as_coeffs();
+                let key = (letter.font, letter.glyph);
+                let outline = match lined.get(&key) {
+                    Some(outline) => Rc::clone(outline),
+                    None => {
+                        let own = Affine::new([a, b, c, d, 0.0, 0.0]) * &*path;
+                        let outline = self.sketch.stroked(&own, state.transform, look);
+                        let outline = outline.map_err(|cause| self.refused(element)(cause))?;
+                        kept += self.keep(element, &outline)?;
+                        let outline = Rc::new(outline);
+                        lined.insert(key, Rc::clone(&outline));
+                        outline
+                    }
+                };
+                let placed = state.transform * Affine::translate((x, y));
+                self.emit(element, state, |sketch| {
+                    sketch.fill(&outline, placed, *value, Rule::NonZero)
+                })?;
+            }
+        }
+        self.sketch.memory().give(kept);
+        Ok(())
+    }
+
+    /// Counts a path that is kept while a text is drawn.
+    fn keep(&self, node: Node<'_, '_>, path: &BezPath) -> Result<u64, Error> {
+        let bytes = (2 * size_of_val(path.elements()) + 128) as u64;
+        self.take(node, bytes)?;
+        Ok(bytes)
+    }
+
+    /// The outline of a letter in font units.
+    fn outline(
+        &self,
+        node: Node<'_, '_>,
+        letter: &Letter,
+        outlines: &mut Outlines<'a>,
+    ) -> Result<Rc<BezPath>, Error> {
+        let key = (letter.font, letter.glyph);
+        if let Some(path) = outlines.glyphs.get(&key) {
+            return Ok(Rc::clone(path));
+        }
+        let path = outlines.fonts[letter.font].of(letter.glyph);
+        let path = Rc::new(path.map_err(|cause| self.damaged(node, cause))?);
+        outlines.bytes += self.keep(node, &path)?;
+        outlines.glyphs.insert(key, Rc::clone(&path));
+        Ok(path)
+    }
+
+    /// Tells a letter that has no outline, but should show something.
+    fn tell_empty(&mut self, node: Node<'_, '_>, letter: &Letter) {
+        if !is_blank(letter.letter) {
+            let font = name(self.fonts[letter.font]);
+            let what = format!("{font} has no outline for {}", named(letter.letter));
+            self.tell(node, what, Why::OtherFont);
+        }
     }
 
     /// The outlines of a text as one path in its own coordinates.
     pub(super) fn text_path(&mut self, node: Node<'a, 'i>, state: &State) -> Result<BezPath, Error> {
         let (letters, styles, held) = self.letters(node, state.clone())?;
-        let fonts = self.outlines(node)?;
+        let mut outlines = Outlines::new(self.outlines(node)?);
         let mut whole = BezPath::new();
-        for letter in letters
-            .iter()
-            .filter(|letter| styles[letter.style].1.style.visible)
-        {
-            let path = fonts[letter.font]
-                .of(letter.glyph)
-                .map_err(|cause| self.damaged(node, cause))?;
+        for letter in &letters {
+            if !styles[letter.style].1.style.visible {
+                continue;
+            }
+            let path = self.outline(node, letter, &mut outlines)?;
+            if path.elements().is_empty() {
+                self.tell_empty(node, letter);
+            }
             let bytes =
                 (2 * (whole.elements().len() + path.elements().len()) * size_of::<kurbo::PathEl>()) as u64;
             self.room(node, bytes)?;
-            whole.extend(letter.transform * path);
+            whole.extend(letter.transform * &*path);
         }
-        self.sketch.memory().give(held);
+        self.sketch.memory().give(held + outlines.bytes);
         Ok(whole)
     }
 
@@ -156,10 +237,12 @@ impl<'a, 'i> Drawer<'a, 'i> {
     }
 
     fn damaged(&self, node: Node<'_, '_>, cause: crate::text::Error) -> Error {
-        let place = self.document.place(node);
         match cause {
-            crate::text::Error::Refused(cause) => Error::Refused { place, cause },
-            cause => Error::Font { place, cause },
+            crate::text::Error::Refused(cause) => self.refused(node)(cause),
+            cause => Error::Font {
+                place: self.document.place(node),
+                cause,
+            },
         }
     }
 
