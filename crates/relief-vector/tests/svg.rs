@@ -277,7 +277,8 @@ fn hostile_documents_are_refused() {
         "{far}"
     );
     assert!(
-        far.to_string().starts_with("1:97: <rect>: a point lies at (1e300, 0) px"),
+        far.to_string()
+            .starts_with("1:97: <rect>: a point lies at (1e300, 0) px"),
         "{far}"
     );
     let far = refused("<polygon points='0 0 1e200 0 9 9'/>").to_string();
