@@ -168,6 +168,30 @@ impl Budget {
     }
 }
 
+/// How many bytes a file has, or one more than `most`, and the font whose file is equal to it.
+fn compared<'f>(
+    file: &mut dyn Read,
+    most: u64,
+    held: impl Iterator<Item = &'f Rc<Font>>,
+) -> std::io::Result<(u64, Option<Rc<Font>>)> {
+    let mut alike: Vec<&Rc<Font>> = held.collect();
+    let mut part = vec![0; 1 << 16];
+    let mut length = 0;
+    let mut file = file.take(most.saturating_add(1));
+    loop {
+        let count = match file.read(&mut part) {
+            Ok(0) => break,
+            Ok(count) => count,
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(error),
+        };
+        alike.retain(|font| font.bytes().get(length..length + count) == Some(&part[..count]));
+        length += count;
+    }
+    let equal = alike.into_iter().find(|font| font.bytes().len() == length);
+    Ok((length as u64, equal.map(Rc::clone)))
+}
+
 impl Checker<'_> {
     /// The points that drawings of files may yet have.
     pub(crate) fn drawing_budget(&self) -> Budget {
@@ -206,25 +230,23 @@ impl Checker<'_> {
     fn read_font(&mut self, path: &str) -> Result<Rc<Font>, Unusable> {
         let budget = self.drawing_budget();
         let memory = budget.limits().memory;
-        let mut bytes = Vec::new();
-        // One byte more says that it is too long.
-        self.images
-            .reader(path, MAX_FONT)?
-            .take(memory.min(MAX_FONT).saturating_add(1))
-            .read_to_end(&mut bytes)
-            .map_err(|error| format!("{}: {error}", visible(path)))?;
-        let length = bytes.len() as u64;
+        let reader = || self.images.reader(path, MAX_FONT);
+        let failed = |error: std::io::Error| format!("{}: {error}", visible(path));
+        // Looked at once beside those that are held, so that an equal one is never held twice, and a new one in no more than its bytes.
+        let most = memory.min(MAX_FONT);
+        let held = self.fonts.values().flatten();
+        let (length, equal) = compared(&mut *reader()?, most, held).map_err(failed)?;
+        if let Some(font) = equal {
+            return Ok(font);
+        }
         if length > memory {
             return Err(Unusable::memory(path, memory));
         }
         if length > MAX_FONT {
             return Err(format!("{} has more than {MAX_FONT} bytes", visible(path)).into());
         }
-        let equal = self.fonts.values().flatten().find(|font| font.bytes() == bytes);
-        if let Some(font) = equal {
-            return Ok(Rc::clone(font));
-        }
-        bytes.shrink_to_fit();
+        let mut bytes = vec![0; usize::try_from(length).unwrap_or(usize::MAX)];
+        reader()?.read_exact(&mut bytes).map_err(failed)?;
         let font = Font::parse(bytes)
             .map_err(|error| Unusable::new(format!("{}: {error}", visible(path)), error.refused()))?;
         budget.take_memory(length);

@@ -154,8 +154,12 @@ fn of_chain(index: &Index, number: u32, of_a_tile: bool, measure: Measure) -> u6
     let edges = rows + count as u64;
     match measure {
         Measure::Bound => edges * columns,
-        // A chain is gone through once a row where there is room for all of them, and passed over where it is far.
-        Measure::Likely => edges,
+        // A chain is gone through once a row where there is room for all of them, and passed over where it is far. Those of a wide element are
+        // spread along it, some of them twice as close as others.
+        Measure::Likely => {
+            let width = (bounds.right - bounds.left) / (256 * index.denominator);
+            (edges * 2 * TILE.0.unsigned_abs()).div_ceil(width.max(2 * TILE.0).unsigned_abs())
+        }
     }
 }
 
