@@ -692,3 +692,27 @@ fn selectors_of_any_length_are_refused_or_told() {
     );
     assert_eq!(drawn(&nested).warnings.len(), 1);
 }
+
+proptest::proptest! {
+    #[test]
+    fn any_style_is_followed_or_told(
+        sheet in "[a-z@{};:,\"'()\\\\/*!> \n#.~+\\[\\]=é0-9%-]{0,120}",
+        style in "[a-z{};:,\"'()\\\\/*! \n#.é0-9%-]{0,60}",
+        name in "(fill|stroke-width|font|font-size|clip-path|stroke-dasharray|paint-order|transform-origin|opacity|display)",
+        value in "[a-zA-Z0-9%()#., +e-]{0,20}",
+    ) {
+        let text = format!(
+            "<svg xmlns='http://www.w3.org/2000/svg'><style><![CDATA[{sheet}]]></style><g class='a' style='x'><rect width='9' height='9' {name}='{value}'/><path d='M0 0h9v9z' style='{}'/></g></svg>",
+            style.replace(['\'', '<', '&'], "")
+        );
+        let document = Document::parse(&text, &Limits::default()).unwrap();
+        let picture = document.draw(&Options::default());
+        if let Ok(picture) = picture {
+            for warning in picture.warnings {
+                // A place within the file.
+                let line = text.lines().nth(warning.place.line as usize - 1);
+                proptest::prop_assert!(line.is_some_and(|line| warning.place.column as usize <= line.chars().count() + 1));
+            }
+        }
+    }
+}
