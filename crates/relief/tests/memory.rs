@@ -213,7 +213,7 @@ fn fonts_are_planned_once_for_equal_files_and_hold_no_more() {
     std::fs::write(folder.path().join("0.ttf"), &font).unwrap();
     let refused = plan(&[]);
     let message = String::from_utf8_lossy(&refused.stderr).replace("\n  │ ", " ");
-    assert_eq!(refused.status.code(), Some(1), "{message}");
+    assert_eq!(refused.status.code(), Some(3), "{message}");
     assert!(
         message.contains("0.ttf") && message.contains("at most 64 MiB"),
         "{message}"

@@ -153,11 +153,8 @@ fn find(text: &str, mut at: usize, stops: &[u8]) -> usize {
     while let Some(byte) = bytes.get(at) {
         match (quote, byte) {
             (_, b'\\') => at += 1,
-            (Some(mark), _) => {
-                if *byte == mark || *byte == b'\n' {
-                    quote = None;
-                }
-            }
+            (Some(mark), _) if *byte == mark || *byte == b'\n' => quote = None,
+            (Some(_), _) => {}
             (None, b'"' | b'\'') => quote = Some(*byte),
             (None, _) if open == 0 && stops.contains(byte) => return at,
             (None, b'(' | b'[' | b'{') => open += 1,
