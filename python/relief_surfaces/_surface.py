@@ -78,8 +78,8 @@ class Plan:
     def __init__(self, told: dict[str, Any]) -> None:
         self._told = told
         self.memory: dict[str, int] = told["memory"]
-        """The most bytes of each part: `bands`, `tile_cache`, `scratch`, `images`, `decoding`, `preparing`, `design`, `levels`, `tables`,
-        `cells_and_patterns` and `output`."""
+        """The most bytes of each part: `bands`, `tile_cache`, `scratch`, `images`, `decoding`, `preparing`, `fonts`, `design`, `levels`,
+        `tables`, `cells_and_patterns` and `output`."""
         self.peak: int = told["peak_bytes"]
         """The most bytes that the surface holds at once."""
         self.threads: int = told["threads"]

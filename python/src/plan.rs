@@ -16,6 +16,7 @@ pub(crate) fn told(plan: &Plan) -> String {
         ("images", peak.images),
         ("decoding", peak.decoding),
         ("preparing", peak.preparing),
+        ("fonts", peak.fonts),
         ("design", peak.design),
         ("levels", peak.levels),
         ("tables", peak.tables),

@@ -113,6 +113,7 @@ pub(crate) fn resolve(
             place: resolver.lines.place(span.start),
         }),
         nodes: resolver.nodes,
+        font_bytes: document.font_bytes,
         scan: document.scan.clone(),
     })
 }

@@ -51,6 +51,7 @@ impl Design {
             nodes,
             scan: None,
             rounding: self.rounding,
+            font_bytes: self.font_bytes,
         }
     }
 }

@@ -17,6 +17,7 @@ pub struct Design {
     pub(crate) nodes: Vec<Node>,
     pub(crate) scan: Option<ScanNode>,
     pub(crate) rounding: Option<Rounding>,
+    pub(crate) font_bytes: u64,
 }
 
 /// How far a length or a place of a design lies from the whole pixels that it became.
@@ -52,6 +53,13 @@ impl Design {
     #[must_use]
     pub fn rounding(&self) -> Option<Rounding> {
         self.rounding
+    }
+
+    /// The bytes of the fonts by which its texts are drawn, those of equal files once. They were held while the design was read, and are no more; 0 in a
+    /// design that [`Design::new`] built.
+    #[must_use]
+    pub fn font_bytes(&self) -> u64 {
+        self.font_bytes
     }
 
     /// The node that fills the canvas.

@@ -61,6 +61,7 @@ impl Design {
             nodes,
             scan,
             rounding: None,
+            font_bytes: 0,
         };
         design.validate()?;
         Ok(design)

@@ -22,7 +22,7 @@ const LEAST: u64 = 4 << 20;
 pub struct SlowDrawing {
     /// The line of the design where it stands.
     pub line: u32,
-    /// A bound of the seconds that a core takes for 1 024 × 64 pixels of it, as of a common processor.
+    /// About how many seconds a core takes for 1 024 × 64 pixels of it: within a factor of 4 on a common processor.
     pub seconds: f64,
 }
 
@@ -90,7 +90,7 @@ impl Drawings {
                 let second = coverage::WORK_OF_A_SECOND;
                 if ready.index.work() > second {
                     // At 16 bits there are four times as many sub-scanlines, of which an edge crosses all at once.
-                    let times = if self.depth == Depth::Eight { 1.0 } else { 3.0 };
+                    let times = if self.depth == Depth::Eight { 1.0 } else { 2.0 };
                     self.slow.push(SlowDrawing {
                         line: place.line,
                         seconds: times * ready.index.work() as f64 / second as f64,

@@ -174,6 +174,8 @@ pub(crate) struct Program {
     pub(crate) nesting: usize,
     /// The bytes of the design: its nodes, their tables and drawings as it holds them, and the indices of those.
     pub(crate) design_bytes: u64,
+    /// Of the fonts that it was read with.
+    pub(crate) font_bytes: u64,
     pub(crate) slow: Vec<SlowDrawing>,
     /// The most buffers that a kernel which computes nodes may name.
     #[cfg(feature = "gpu")]
@@ -406,6 +408,7 @@ impl Program {
             design_bytes: (nodes as u64)
                 .saturating_add(numbering.table_bytes)
                 .saturating_add(numbering.drawings.bytes()),
+            font_bytes: design.font_bytes(),
             slow: numbering.drawings.slow().to_vec(),
             #[cfg(feature = "gpu")]
             buffers: usize::MAX,

@@ -17,7 +17,7 @@ use crate::text::Error;
 
 /// A font, read.
 pub struct Font {
-    bytes: Arc<[u8]>,
+    bytes: Arc<Vec<u8>>,
     shapes: harfrust::Font,
     pub(crate) metrics: Metrics,
     families: Vec<String>,
@@ -68,13 +68,16 @@ pub(crate) struct Glyph {
 }
 
 impl Font {
-    /// Reads a font; of a collection the first.
+    /// Reads a font; of a collection the first. The bytes are held, not copied.
     ///
     /// # Errors
-    /// Where the bytes are no OpenType or TrueType font with outlines.
+    /// Where the bytes are no OpenType or TrueType font with outlines, where a table reaches beyond them, and where one that every text needs
+    /// is missing or too short.
     pub fn parse(bytes: Vec<u8>) -> Result<Self, Error> {
-        let bytes: Arc<[u8]> = bytes.into();
-        let shared: Arc<dyn AsRef<[u8]> + Send + Sync> = Arc::new(Arc::clone(&bytes));
+        let font = FontRef::from_index(&bytes, 0).map_err(|_| Error::NotAFont)?;
+        tables(&font, bytes.len())?;
+        let bytes = Arc::new(bytes);
+        let shared: Arc<dyn AsRef<[u8]> + Send + Sync> = bytes.clone();
         let shapes = harfrust::Font::new(harfrust::font::Blob::from(shared), 0).ok_or(Error::NotAFont)?;
         let font = FontRef::from_index(&bytes, 0).map_err(|_| Error::NotAFont)?;
         if font.outline_glyphs().format().is_none() {
@@ -105,6 +108,12 @@ impl Font {
             weight: attributes.weight.value(),
             is_slanted,
         })
+    }
+
+    /// The file that it was read from.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
     }
 
     /// The name of its family, where it has one.
@@ -156,8 +165,98 @@ impl Font {
     /// Where the font is damaged.
     pub(crate) fn outlines(&self) -> Result<Outlines<'_>, Error> {
         let font = FontRef::from_index(&self.bytes, 0).map_err(|_| Error::NotAFont)?;
-        Ok(Outlines(font.outline_glyphs()))
+        Ok(Outlines {
+            outlines: font.outline_glyphs(),
+            colours: font.color_glyphs(),
+        })
     }
+}
+
+/// Refuses a font of so many bytes whose tables are not all there.
+fn tables(font: &FontRef<'_>, bytes: usize) -> Result<(), Error> {
+    let damaged = |tag: Tag, what: String| Error::Table {
+        table: tag.to_string(),
+        what,
+    };
+    let records = font.table_directory().table_records();
+    if records.len() < usize::from(font.table_directory().num_tables()) {
+        return Err(Error::Damaged("its list of tables is cut short".to_owned()));
+    }
+    for record in records {
+        let end = u64::from(record.offset()) + u64::from(record.length());
+        if end > bytes as u64 {
+            return Err(damaged(
+                record.tag(),
+                format!("reaches to byte {end} of a file of {bytes}"),
+            ));
+        }
+    }
+    let named = |name: &[u8; 4]| {
+        let tag = Tag::new(name);
+        font.table_data(tag).filter(|table| !table.is_empty()).ok_or(tag)
+    };
+    let needed = |name: &[u8; 4]| named(name).map_err(|tag| damaged(tag, "is missing".to_owned()));
+    let number = |table: skrifa::raw::FontData<'_>, at: usize| table.read_at::<u16>(at).unwrap_or(0);
+    let long = |name: &[u8; 4], least: u64| {
+        let table = needed(name)?;
+        let length = table.len() as u64;
+        if length < least {
+            let what = format!("has {length} bytes, not the {least} that it takes");
+            return Err(damaged(Tag::new(name), what));
+        }
+        Ok(table)
+    };
+    // OpenType 1.9.1: `unitsPerEm`, `indexToLocFormat`, `numberOfHMetrics` and `numGlyphs`.
+    let head = long(b"head", 54)?;
+    let glyphs = u64::from(number(long(b"maxp", 6)?, 4));
+    let metrics = u64::from(number(long(b"hhea", 36)?, 34));
+    if number(head, 18) == 0 {
+        return Err(damaged(
+            Tag::new(b"head"),
+            "says that an em is 0 units".to_owned(),
+        ));
+    }
+    if metrics == 0 {
+        return Err(damaged(
+            Tag::new(b"hhea"),
+            "says that no letter has a width".to_owned(),
+        ));
+    }
+    long(b"hmtx", 4 * metrics)?;
+    needed(b"cmap")?;
+    if !font.charmap().has_map() {
+        return Err(damaged(Tag::new(b"cmap"), "says no letter of Unicode".to_owned()));
+    }
+    let is_there = |name: &[u8; 4]| named(name).is_ok();
+    if is_there(b"CFF ") || is_there(b"CFF2") {
+        // What is wrong within is found where a glyph is drawn.
+        return Ok(());
+    }
+    if !is_there(b"glyf") && !is_there(b"loca") {
+        let pictures = [b"sbix", b"CBDT", b"EBDT", b"SVG "].into_iter().any(is_there);
+        return Err(if pictures {
+            Error::NotAFont
+        } else {
+            damaged(Tag::new(b"glyf"), "is missing".to_owned())
+        });
+    }
+    let (glyf, is_long) = (needed(b"glyf")?, number(head, 50) != 0);
+    let size = if is_long { 4 } else { 2 };
+    let loca = long(b"loca", (glyphs + 1) * size)?;
+    let place = |glyph: usize| {
+        let place = if is_long {
+            loca.read_at::<u32>(4 * glyph).map(u64::from)
+        } else {
+            loca.read_at::<u16>(2 * glyph).map(|half| 2 * u64::from(half))
+        };
+        place.unwrap_or(0)
+    };
+    let most = (0..=glyphs as usize).map(place).max().unwrap_or(0);
+    if most > glyf.len() as u64 {
+        let what = format!("says that `glyf` has {most} bytes; it has {}", glyf.len());
+        return Err(damaged(Tag::new(b"loca"), what));
+    }
+    Ok(())
 }
 
 /// The names of the family, that of all its weights and widths first, that of the system's four styles after it; English ones first.
@@ -179,16 +278,24 @@ fn families(font: &FontRef<'_>) -> Vec<String> {
 }
 
 /// The outlines of a font.
-pub(crate) struct Outlines<'f>(skrifa::outline::OutlineGlyphCollection<'f>);
+pub(crate) struct Outlines<'f> {
+    outlines: skrifa::outline::OutlineGlyphCollection<'f>,
+    colours: skrifa::color::ColorGlyphCollection<'f>,
+}
 
 impl Outlines<'_> {
+    /// Whether a glyph has layers of colours.
+    pub(crate) fn is_coloured(&self, glyph: u32) -> bool {
+        self.colours.get(GlyphId::new(glyph)).is_some()
+    }
+
     /// The outline of a glyph in font units, y up; empty where it has none.
     ///
     /// # Errors
     /// Where the font is damaged.
     pub(crate) fn of(&self, glyph: u32) -> Result<BezPath, Error> {
         let mut path = Path::default();
-        if let Some(outline) = self.0.get(GlyphId::new(glyph)) {
+        if let Some(outline) = self.outlines.get(GlyphId::new(glyph)) {
             let settings = DrawSettings::unhinted(Size::unscaled(), LocationRef::default());
             outline
                 .draw(settings, &mut path)

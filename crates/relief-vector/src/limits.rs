@@ -41,7 +41,7 @@ pub enum Refused {
     #[error("the drawing has more than {0} elements and placements; draw a part of it, or raise the limit")]
     Items(u64),
     /// A point that is no number or lies too far out.
-    #[error("a point lies at ({0}, {1}) px, farther than 2^40 px from the origin")]
+    #[error("a point lies at ({}, {}) px, farther than 2^40 px from the origin", short(*.0), short(*.1))]
     Far(f64, f64),
     /// A width, radius or length of a dash that is no number or negative.
     #[error("{0} is {1}, but must be 0 or more")]
@@ -56,6 +56,15 @@ impl Refused {
     #[must_use]
     pub const fn is_memory(&self) -> bool {
         matches!(self, Self::Memory(_))
+    }
+}
+
+/// A place for people: without a row of noughts.
+fn short(place: f64) -> String {
+    if place.abs() < 1e16 {
+        place.to_string()
+    } else {
+        format!("{place:e}")
     }
 }
 

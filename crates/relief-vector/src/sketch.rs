@@ -65,9 +65,19 @@ impl Sketch {
         value: u16,
         look: &Stroke,
     ) -> Result<(), Refused> {
-        self.memory.room(path.elements().len() as u64 * stroke::STROKED)?;
-        let outline = stroke::outline(path, look, transform, self.limits.points)?;
+        let outline = self.stroked(path, transform, look)?;
         self.element(&outline, transform, value, Rule::NonZero, false)
+    }
+
+    /// The outline of a line before `transform`, to be filled where the winding number is not 0. Where the path is moved, it is that moved.
+    pub(crate) fn stroked(
+        &self,
+        path: &BezPath,
+        transform: Affine,
+        look: &Stroke,
+    ) -> Result<BezPath, Refused> {
+        self.memory.room(path.elements().len() as u64 * stroke::STROKED)?;
+        stroke::outline(path, look, transform, self.limits.points)
     }
 
     /// Restricts the last element to the inside of a path; may be repeated.

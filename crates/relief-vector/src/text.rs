@@ -88,6 +88,14 @@ pub enum Error {
     /// The font does not say how high its capital letters are.
     #[error("the font does not say how high its capital letters are")]
     NoCapitals,
+    /// A table is missing, or reaches beyond the file.
+    #[error("the font is damaged: its table `{table}` {what}")]
+    Table {
+        /// Its name.
+        table: String,
+        /// What is wrong with it.
+        what: String,
+    },
     /// A glyph cannot be drawn, or the characters cannot be shaped.
     #[error("the font is damaged: {0}")]
     Damaged(String),
@@ -338,9 +346,76 @@ mod tests {
             if let Ok(font) = Font::parse(damaged) {
                 let _ = font.draw("Waffle\n42", &units());
             }
-            if let Ok(font) = Font::parse(bytes[..at].to_vec()) {
-                let _ = font.draw("Waffle\n42", &units());
-            }
+        }
+    }
+
+    fn file() -> Vec<u8> {
+        let path = concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/../../examples/plate/FredokaOne-Regular.ttf"
+        );
+        std::fs::read(path).unwrap()
+    }
+
+    /// Where the entry of a table stands in the list of them: its name, a sum, where it begins and its length.
+    fn entry(font: &[u8], table: &[u8; 4]) -> usize {
+        let mut entries = (0..usize::from(font[5])).map(|number| 12 + 16 * number);
+        entries.find(|at| &font[*at..*at + 4] == table).unwrap()
+    }
+
+    #[test]
+    fn a_font_that_is_cut_short_anywhere_is_refused() {
+        let whole = file();
+        let number = |at: usize| u32::from_be_bytes(whole[at..at + 4].try_into().unwrap()) as usize;
+        let tables = (0..usize::from(whole[5])).map(|number| 12 + 16 * number);
+        let end = tables.map(|at| number(at + 8) + number(at + 12)).max().unwrap();
+        let lengths = (0..600).chain((600..end).step_by(331)).chain([end - 1]);
+        for length in lengths {
+            let refused = Font::parse(whole[..length].to_vec());
+            let is_told = matches!(
+                refused,
+                Err(Error::NotAFont | Error::Table { .. } | Error::Damaged(_))
+            );
+            assert!(is_told, "{length} of {end} bytes: {refused:?}");
+        }
+        assert!(Font::parse(whole[..end].to_vec()).is_ok());
+        // The table is named.
+        let error = Font::parse(whole[..end - 1].to_vec()).unwrap_err().to_string();
+        assert!(
+            error.contains(&format!("reaches to byte {end} of a file of {}", end - 1)),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn a_font_without_a_table_that_it_needs_is_refused_with_its_name() {
+        for table in [b"cmap", b"glyf", b"loca", b"head", b"hhea", b"hmtx", b"maxp"] {
+            let name = std::str::from_utf8(table).unwrap();
+            let mut font = file();
+            let at = entry(&font, table);
+            font[at..at + 4].copy_from_slice(b"none");
+            let error = Font::parse(font).unwrap_err().to_string();
+            assert_eq!(
+                error,
+                format!("the font is damaged: its table `{name}` is missing")
+            );
+            // As long as a few numbers.
+            let mut font = file();
+            font[at + 12..at + 16].copy_from_slice(&3_u32.to_be_bytes());
+            let error = Font::parse(font).unwrap_err().to_string();
+            // That of outlines is measured by the list of their places.
+            let named = if table == b"glyf" { "loca" } else { name };
+            assert!(
+                error.starts_with(&format!("the font is damaged: its table `{named}` ")),
+                "{error}"
+            );
+        }
+        // What a text can do without.
+        for table in [b"GPOS", b"GSUB", b"post"] {
+            let mut font = file();
+            let at = entry(&font, table);
+            font[at..at + 4].copy_from_slice(b"none");
+            assert!(Font::parse(font).unwrap().draw("A", &units()).is_ok());
         }
     }
 }

@@ -3,6 +3,7 @@
 
 mod letters;
 mod support;
+mod told;
 
 use std::f64::consts::PI;
 
@@ -275,6 +276,15 @@ fn hostile_documents_are_refused() {
         ),
         "{far}"
     );
+    assert!(
+        far.to_string()
+            .starts_with("1:97: <rect>: a point lies at (1e300, 0) px"),
+        "{far}"
+    );
+    let far = refused("<polygon points='0 0 1e200 0 9 9'/>").to_string();
+    assert!(far.contains("<polygon>: a point lies at (1e200"), "{far}");
+    let far = refused("<g><line x2='1e99' stroke='#fff'/></g>").to_string();
+    assert!(far.contains("<line>: a point lies at"), "{far}");
     let dashes = refused("<path d='M0 0h1e9' stroke='#fff' stroke-dasharray='1e-6'/>");
     assert!(
         matches!(

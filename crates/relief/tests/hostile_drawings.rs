@@ -250,6 +250,7 @@ fn placements_that_do_not_fit_are_refused_before_they_are_held_with_the_memory_t
 const CLOSE: &str = "copies of the cell \"C000\" meet in 1024 × 64 pixels";
 const FAULT: &str = "the path has a fault at its byte 5";
 const ITEMS: &str = "more than 4194304 elements and placements";
+const TABLE: &str = "a.ttf: the font is damaged: its table `";
 const LARGE: &str = "takes more memory than the";
 
 fn svg() -> Vec<Case> {
@@ -763,7 +764,20 @@ fn fonts() -> Vec<Case> {
     let mut claimed = font.clone();
     claimed[12..200].fill(0xFF);
     vec![
-        case("a.ttf", &font[..100], node, "a.ttf"),
+        case("a.ttf", &font[..100], node, "its list of tables is cut short"),
+        case("a.ttf", &font[..font.len() / 2], node, TABLE),
+        case(
+            "a.ttf",
+            &font[..font.len() / 2],
+            "svg \"a.svg\" font=\"a.ttf\"",
+            TABLE,
+        ),
+        case(
+            "a.ttf",
+            &font[..font.len() / 2],
+            "svg \"a.svg\" { font \"a.ttf\" }",
+            TABLE,
+        ),
         case("a.ttf", claimed, node, "a.ttf"),
         case("a.ttf", vec![0; 40 << 20], node, LARGE),
     ]

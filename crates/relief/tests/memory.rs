@@ -157,6 +157,69 @@ fn wide_rows_hold_no_more_than_planned() {
     held(&[path, "--memory", "64MiB", "--threads", "2", "--tile", "16x16"]);
 }
 
+#[test]
+fn fonts_are_planned_once_for_equal_files_and_hold_no_more() {
+    const LONG: usize = 40 << 20;
+    let folder = tempfile::tempdir().unwrap();
+    let font = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/plate/FredokaOne-Regular.ttf");
+    let mut font = std::fs::read(font).unwrap();
+    // What stands behind the tables is not read, but held.
+    font.resize(LONG, 0);
+    for number in 0..6_u8 {
+        // The last two are equal.
+        font[LONG - 1] = number.min(4);
+        std::fs::write(folder.path().join(format!("{number}.ttf")), &font).unwrap();
+    }
+    std::fs::write(
+        folder.path().join("a.svg"),
+        "<svg xmlns='http://www.w3.org/2000/svg' width='90' height='9'><text y='9' font-size='9'>a</text></svg>",
+    )
+    .unwrap();
+    let texts: String = (0..4)
+        .map(|number| format!("    (max)text \"A\" font=\"{number}.ttf\" size=9 value=255\n"))
+        .collect();
+    let node =
+        "    (max)svg \"a.svg\" gray=\"opacity\" font=\"4.ttf\" { font \"5.ttf\"; font \"./0.ttf\" }\n";
+    let text = format!(
+        "relief version=1\ncanvas width=90 height=20\ncompose {{\n    (base)fill value=0\n{texts}{node}}}\n"
+    );
+    let design = folder.path().join("design.kdl");
+    std::fs::write(&design, text).unwrap();
+    let job = [design.to_str().unwrap(), "--threads", "2"];
+    held(&job);
+    let plan = |more: &[&str]| {
+        relief(&[&["plan", "--json"], &job[..], more].concat())
+            .output()
+            .unwrap()
+    };
+    let told: serde_json::Value = serde_json::from_slice(&plan(&[]).stdout).unwrap();
+    assert_eq!(
+        told["memory"]["fonts"].as_u64(),
+        Some(5 * LONG as u64),
+        "{}",
+        told["memory"]
+    );
+    assert!(told["peak_bytes"].as_u64().unwrap() >= 5 * LONG as u64);
+    // Beyond what the job may take the first font that does not fit is refused.
+    let refused = plan(&["--memory", "100MiB"]);
+    let message = String::from_utf8_lossy(&refused.stderr).replace("\n  │ ", " ");
+    assert_eq!(refused.status.code(), Some(4), "{message}");
+    assert!(
+        message.contains("2.ttf") && message.contains("name fewer fonts"),
+        "{message}"
+    );
+    // So is one that is too large for any.
+    font.resize((64 << 20) + 1, 0);
+    std::fs::write(folder.path().join("0.ttf"), &font).unwrap();
+    let refused = plan(&[]);
+    let message = String::from_utf8_lossy(&refused.stderr).replace("\n  │ ", " ");
+    assert_eq!(refused.status.code(), Some(3), "{message}");
+    assert!(
+        message.contains("0.ttf") && message.contains("at most 64 MiB"),
+        "{message}"
+    );
+}
+
 /// `count` children of a fold, no two of them alike.
 fn many_nodes(count: usize) -> String {
     let child = |number: usize| {

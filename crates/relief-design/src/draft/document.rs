@@ -31,6 +31,8 @@ pub(crate) struct Document {
     pub(crate) passes_span: Option<Span>,
     /// The largest rounding of a length, in pixels, and where that is written.
     pub(crate) rounding: Option<(f64, Span)>,
+    /// The bytes of all fonts.
+    pub(crate) font_bytes: u64,
 }
 
 impl Checker<'_> {
@@ -52,6 +54,7 @@ impl Checker<'_> {
                 .and_then(|scan| scan.children.iter().find(|child| child.name.text == "passes"))
                 .map(|passes| passes.name.span),
             rounding: None,
+            font_bytes: 0,
         };
         document.scan = self.only_scan(elements);
         let mut root_span: Option<Span> = None;
@@ -91,6 +94,7 @@ impl Checker<'_> {
         self.check_uses(&document);
         self.check_canvas_from();
         document.rounding = self.rounding();
+        document.font_bytes = self.font_bytes;
         document
     }
 

@@ -22,6 +22,9 @@ pub(super) const MAX_BYTES: u64 = 1 << 30;
 /// The most bytes of a file with a font.
 const MAX_FONT: u64 = 1 << 26;
 
+const FONT_HELP: &str = "the path is relative to the folder of the design file, and fonts of the system are not looked at; a font has at most 64 MiB: \
+    of a larger one, or where memory does not do, make one of the letters that are written";
+
 /// A drawing as its file has it.
 #[derive(Clone, Debug)]
 pub(crate) struct Loaded {
@@ -52,6 +55,8 @@ pub(crate) struct Unusable {
     pub(crate) why: String,
     /// It could be with more memory.
     pub(crate) is_short_of_memory: bool,
+    /// The limit that was passed, where it was one.
+    refused: Option<Refused>,
 }
 
 impl From<String> for Unusable {
@@ -59,6 +64,7 @@ impl From<String> for Unusable {
         Self {
             why,
             is_short_of_memory: false,
+            refused: None,
         }
     }
 }
@@ -69,6 +75,7 @@ impl Unusable {
         Self {
             why,
             is_short_of_memory: refused.is_some_and(|refused| refused.is_memory()),
+            refused,
         }
     }
 
@@ -78,15 +85,28 @@ impl Unusable {
         Self::new(format!("{}: {refused}", visible(path)), Some(refused))
     }
 
+    /// What is noted of a font.
+    fn font_problem(&self, span: Span) -> Problem {
+        let problem = Problem::new("E510", format!("the font cannot be used: {}", self.why));
+        let help = if self.is_short_of_memory {
+            "allow more by --memory, name fewer fonts, or make one of the letters that are written"
+        } else {
+            FONT_HELP
+        };
+        let problem = problem.label(span, "this file").help(help);
+        problem.short_of_memory(self.is_short_of_memory)
+    }
+
     /// What is noted: that `what` cannot be used, and why; `help` where memory is not what it lacks.
     pub(crate) fn problem(&self, what: &str, span: Span, help: &'static str) -> Problem {
         let problem = Problem::new("E510", format!("the {what} cannot be used: {}", self.why));
         problem
             .label(span, "this file")
-            .help(if self.is_short_of_memory {
-                MORE_MEMORY
-            } else {
-                help
+            .help(match self.refused {
+                Some(Refused::Memory(_)) => MORE_MEMORY,
+                Some(Refused::Far(..)) => NEARER,
+                Some(Refused::Points(_) | Refused::Items(_)) => FEWER,
+                Some(Refused::Negative(..)) | None => help,
             })
             .short_of_memory(self.is_short_of_memory)
     }
@@ -102,6 +122,10 @@ pub(crate) struct Budget {
 /// What to do where the memory of a job does not do for reading a file.
 pub(crate) const MORE_MEMORY: &str =
     "allow more by --memory, or take less of the file: fewer layers, or a part of it in a file of its own";
+
+/// What to do where something lies too far out, or is too much.
+const NEARER: &str = "a length in the file is far too large, or it has another unit than the node or the canvas says: mend it there, or leave that out";
+const FEWER: &str = "take less of the file: fewer layers, or a part of it in a file of its own";
 
 impl Budget {
     pub(crate) fn new(memory: u64) -> Self {
@@ -144,6 +168,30 @@ impl Budget {
     }
 }
 
+/// How many bytes a file has, or one more than `most`, and the font whose file is equal to it.
+fn compared<'f>(
+    file: &mut dyn Read,
+    most: u64,
+    held: impl Iterator<Item = &'f Rc<Font>>,
+) -> std::io::Result<(u64, Option<Rc<Font>>)> {
+    let mut alike: Vec<&Rc<Font>> = held.collect();
+    let mut part = vec![0; 1 << 16];
+    let mut length = 0;
+    let mut file = file.take(most.saturating_add(1));
+    loop {
+        let count = match file.read(&mut part) {
+            Ok(0) => break,
+            Ok(count) => count,
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(error),
+        };
+        alike.retain(|font| font.bytes().get(length..length + count) == Some(&part[..count]));
+        length += count;
+    }
+    let equal = alike.into_iter().find(|font| font.bytes().len() == length);
+    Ok((length as u64, equal.map(Rc::clone)))
+}
+
 impl Checker<'_> {
     /// The points that drawings of files may yet have.
     pub(crate) fn drawing_budget(&self) -> Budget {
@@ -158,27 +206,52 @@ impl Checker<'_> {
 
     /// The font of a file that is named at `span`; nothing where it cannot be used, which is noted.
     pub(crate) fn font(&mut self, path: &str, span: Span) -> Option<Rc<Font>> {
-        let images = self.images;
-        let budget = self.drawing_budget();
-        let font = self.fonts.entry(path.to_owned()).or_insert_with(|| {
-            let bytes = images.data(path, MAX_FONT)?;
-            let length = bytes.len() as u64;
-            if !budget.has_memory(length) {
-                return Err(Unusable::memory(path, budget.limits().memory));
+        if !self.fonts.contains_key(path) {
+            if self.fonts.len() == MAX_FILES {
+                let problem = Problem::new("E104", format!("the design names more than {MAX_FILES} fonts"));
+                let problem = problem.label(span, "one too many");
+                self.note(problem.help("name the same file for texts of the same letters"));
+                return None;
             }
-            budget.take_memory(length);
-            let font = Font::parse(bytes)
-                .map_err(|error| Unusable::new(format!("{}: {error}", visible(path)), error.refused()))?;
-            Ok(Rc::new(font))
-        });
-        match font.clone() {
-            Ok(font) => Some(font),
+            let font = self.read_font(path);
+            self.fonts.insert(path.to_owned(), font);
+        }
+        match self.fonts.get(path)? {
+            Ok(font) => Some(Rc::clone(font)),
             Err(why) => {
-                let help = "the path is relative to the folder of the design file; fonts of the system are not looked at";
-                self.note(why.problem("font", span, help));
+                let problem = why.font_problem(span);
+                self.note(problem);
                 None
             }
         }
+    }
+
+    /// A font; one whose file is equal to one that was read is that one.
+    fn read_font(&mut self, path: &str) -> Result<Rc<Font>, Unusable> {
+        let budget = self.drawing_budget();
+        let memory = budget.limits().memory;
+        let reader = || self.images.reader(path, MAX_FONT);
+        let failed = |error: std::io::Error| format!("{}: {error}", visible(path));
+        // Looked at once beside those that are held, so that an equal one is never held twice, and a new one in no more than its bytes.
+        let most = memory.min(MAX_FONT);
+        let held = self.fonts.values().flatten();
+        let (length, equal) = compared(&mut *reader()?, most, held).map_err(failed)?;
+        if let Some(font) = equal {
+            return Ok(font);
+        }
+        if length > memory {
+            return Err(Unusable::memory(path, memory));
+        }
+        if length > MAX_FONT {
+            return Err(format!("{} has more than {MAX_FONT} bytes", visible(path)).into());
+        }
+        let mut bytes = vec![0; usize::try_from(length).unwrap_or(usize::MAX)];
+        reader()?.read_exact(&mut bytes).map_err(failed)?;
+        let font = Font::parse(bytes)
+            .map_err(|error| Unusable::new(format!("{}: {error}", visible(path)), error.refused()))?;
+        budget.take_memory(length);
+        self.font_bytes = self.font_bytes.saturating_add(length);
+        Ok(Rc::new(font))
     }
 
     /// A drawing of a file that is named at `span`: as it was read before, or as `read` reads it through. Nothing where it

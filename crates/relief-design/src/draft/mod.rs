@@ -221,6 +221,8 @@ pub(crate) struct Checker<'c> {
     meshes: HashMap<String, Result<Rc<Mesh>, Unusable>>,
     /// All fonts that were read, or why they cannot be used.
     fonts: HashMap<String, Result<Rc<Font>, Unusable>>,
+    /// The bytes of all of them, those of equal ones once.
+    font_bytes: u64,
     pub(crate) problems: Vec<Problem>,
     /// What is right and most likely not meant.
     pub(crate) warnings: Vec<Problem>,
@@ -252,6 +254,7 @@ impl<'c> Checker<'c> {
             drawing_budget: Budget::new(images.memory()),
             meshes: HashMap::new(),
             fonts: HashMap::new(),
+            font_bytes: 0,
             problems: Vec::new(),
             warnings: Vec::new(),
         }

@@ -230,7 +230,7 @@ pub(crate) fn vertices(
 /// noted.
 pub(crate) fn shape(
     values: &Values,
-    span: Span,
+    (span, name): (Span, &str),
     checker: &mut Checker<'_>,
     draw: impl FnOnce(&mut Sketch) -> Result<(), Refused>,
 ) -> Option<Drawn> {
@@ -239,7 +239,7 @@ pub(crate) fn shape(
         ..Limits::default()
     });
     if let Err(refused) = draw(&mut sketch) {
-        checker.note(no_shape(span, refused));
+        checker.note(no_shape(span, name, refused));
         return None;
     }
     let drawing = sketch.finish();
@@ -259,10 +259,10 @@ pub(crate) fn at_origin(values: &Values, drawing: Drawing) -> Drawing {
     }
 }
 
-fn no_shape(span: Span, refused: Refused) -> Problem {
+fn no_shape(span: Span, name: &str, refused: Refused) -> Problem {
     let (message, help) = match refused {
         Refused::Far(..) => (
-            "the shape reaches farther than 2^40 pixels from the top-left of its node".to_owned(),
+            format!("the `{name}` reaches farther than 2^40 pixels from the top-left of its node"),
             "write smaller lengths, or place the node by x and y",
         ),
         Refused::Points(_) | Refused::Items(_) => (
@@ -273,7 +273,7 @@ fn no_shape(span: Span, refused: Refused) -> Problem {
         Refused::Memory(_) => (refused.to_string(), "draw fewer shapes"),
         Refused::Negative(what, value) => (format!("{what} is {value}"), "write a length above 0"),
     };
-    let problem = Problem::new("E511", message).label(span, "this shape");
+    let problem = Problem::new("E511", message).label(span, format!("this `{name}`"));
     problem.help(help).short_of_memory(refused.is_memory())
 }
 

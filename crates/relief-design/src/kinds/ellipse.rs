@@ -38,7 +38,7 @@ impl NodeKind for Ellipse {
         let centre = (from.0.real() + rx, from.1.real() + ry);
         let path = shapes::ellipse_within(centre, (rx, ry), 1.0 / 1_024.0);
         let draw = |sketch: &mut _| fill(sketch, &path, value, Rule::NonZero);
-        let drawn = shape(source.values, source.span, checker, draw)?;
+        let drawn = shape(source.values, (source.span, Self::SIGNATURE.name), checker, draw)?;
         Some(Self { drawn })
     }
 

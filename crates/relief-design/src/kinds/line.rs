@@ -59,7 +59,7 @@ impl NodeKind for Line {
         let places: Vec<_> = places.iter().map(|(x, y)| (x.real(), y.real())).collect();
         let (path, look) = (shapes::line(&places), stroke(values, width));
         let draw = |sketch: &mut relief_vector::Sketch| sketch.stroke(&path, Affine::IDENTITY, value, &look);
-        let drawn = shape(values, source.span, checker, draw)?;
+        let drawn = shape(values, (source.span, Self::SIGNATURE.name), checker, draw)?;
         Some(Self { drawn })
     }
 

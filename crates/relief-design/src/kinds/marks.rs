@@ -179,7 +179,7 @@ impl NodeKind for Marks {
             path.extend(ring(from, size, half));
         }
         let draw = |sketch: &mut _| fill(sketch, &path, value, Rule::NonZero);
-        let drawn = shape(values, source.span, checker, draw)?;
+        let drawn = shape(values, (source.span, Self::SIGNATURE.name), checker, draw)?;
         Some(Self { drawn })
     }
 

@@ -130,7 +130,7 @@ impl NodeKind for Path {
             }
             Ok(())
         };
-        let drawn = shape(values, source.span, checker, draw)?;
+        let drawn = shape(values, (source.span, Self::SIGNATURE.name), checker, draw)?;
         Some(Self { drawn })
     }
 

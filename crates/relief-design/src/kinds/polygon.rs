@@ -46,7 +46,7 @@ impl NodeKind for Polygon {
         let path = shapes::polygon(&places);
         let rule = source.values.word("rule").and_then(FillRule::of_word);
         let draw = |sketch: &mut _| fill(sketch, &path, value, rule.unwrap_or_default().into());
-        let drawn = shape(source.values, source.span, checker, draw)?;
+        let drawn = shape(source.values, (source.span, Self::SIGNATURE.name), checker, draw)?;
         Some(Self { drawn })
     }
 

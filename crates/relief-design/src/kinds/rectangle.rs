@@ -61,7 +61,7 @@ impl NodeKind for Rectangle {
             }
         };
         let draw = |sketch: &mut _| fill(sketch, &path, value, Rule::NonZero);
-        let drawn = shape(values, source.span, checker, draw)?;
+        let drawn = shape(values, (source.span, Self::SIGNATURE.name), checker, draw)?;
         Some(Self { drawn })
     }
 

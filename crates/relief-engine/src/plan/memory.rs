@@ -32,6 +32,7 @@ impl Draft<'_> {
                 .map(|picture| picture.memory.saturating_add(picture.resident))
                 .max()
                 .unwrap_or(0),
+            fonts: program.font_bytes,
             sink: self.options.sink,
             levels: if self.options.levels {
                 Levels::bytes(program, self.threads as u64, level_readers(self.options) as u64)

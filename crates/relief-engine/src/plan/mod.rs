@@ -199,6 +199,8 @@ pub struct Peak {
     pub decoding: u64,
     /// The most that preparing one node holds; over before the first band.
     pub preparing: u64,
+    /// The fonts of all texts, equal files once; over before the first band, as the design is read.
+    pub fonts: u64,
     /// The design, its tables included, and what the plan knows of its nodes.
     pub design: u64,
     /// Sums of what is kept, where figures of blocks are asked for.
@@ -222,6 +224,7 @@ impl Peak {
         } else {
             self.decoding
         };
+        let before = if self.fonts > before { self.fonts } else { before };
         let later = if streaming > before { streaming } else { before };
         later
             .saturating_add(self.scratch)

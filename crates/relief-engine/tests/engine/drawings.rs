@@ -491,6 +491,47 @@ fn the_plan_counts_outlines_and_their_index() {
 }
 
 #[test]
+fn drawings_of_which_a_tile_takes_seconds_are_told_with_their_line() {
+    // Every point is the end of a chain of one or two edges, of the height of a tile.
+    let seconds = |vertices: usize, bits: u32, step: usize| {
+        let vertices: String = (0..vertices)
+            .map(|n| {
+                format!(
+                    "vertex {} {}\n",
+                    n * step + n % 7,
+                    if n % 2 == 0 { 0 } else { 64 }
+                )
+            })
+            .collect();
+        let design = parse(&format!(
+            "relief version=1\ncanvas width=100 height=64 bits={bits}\ncompose {{\n(base)fill value=0\n(max)polygon value=9 {{\n{vertices}}}\n}}"
+        ));
+        let plan = Plan::new(&design, &NoImages, &Options::default()).unwrap();
+        let told: Vec<(u32, f64)> = plan
+            .slow_drawings()
+            .iter()
+            .map(|slow| (slow.line, slow.seconds))
+            .collect();
+        told
+    };
+    // 20 000 edges in 65 rows, with both their ends: 1.3 million, which is below a second.
+    assert_eq!(seconds(20_000, 8, 0), []);
+    for (bits, times) in [(8, 1.0), (16, 2.0)] {
+        let told = seconds(200_000, bits, 0);
+        assert_eq!(told.len(), 1);
+        let (line, found) = told[0];
+        let edges = 200_000.0 * (65.0 + 2.0);
+        let expected = times * edges / relief_kernels::coverage::WORK_OF_A_SECOND as f64;
+        assert!(
+            line == 5 && (found / expected - 1.0).abs() < 0.05,
+            "{line}: {found} for {expected}"
+        );
+    }
+    // Where they lie apart, a tile meets few of them.
+    assert_eq!(seconds(200_000, 8, 50), []);
+}
+
+#[test]
 fn equal_drawings_have_one_index() {
     let with = |second: &str| {
         let star = |value: &str| {

@@ -40,7 +40,7 @@ proptest! {
         let peak = least.unwrap().peak();
         prop_assert!(peak.total() <= needed);
         let streaming = peak.bands + peak.cache + peak.sink;
-        let sum = streaming.max(peak.decoding).max(peak.preparing) + peak.scratch + peak.images + peak.design + peak.tables + peak.kept;
+        let sum = streaming.max(peak.decoding).max(peak.preparing).max(peak.fonts) + peak.scratch + peak.images + peak.design + peak.tables + peak.kept;
         prop_assert_eq!(peak.total(), sum);
         // Without a figure for `kept` it follows the memory, so that less may do where more is kept.
         let fewer = plan(needed - 1);

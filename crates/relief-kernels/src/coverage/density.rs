@@ -13,11 +13,25 @@ use super::index::{Index, Lattice, Part, Placed, Shapes};
 use super::lookup::{Item, Lookup};
 use super::room::Room;
 
-/// The most work of a tile, where no other limit is given: some ten seconds of a core at 8 bits.
+/// The most work of a tile, where no other limit is given: some ten seconds of a core for copies of one part at 8 bits. What is no copy of another
+/// takes longer, but there are never as many.
 pub const MAX_WORK: u64 = 1 << 30;
 
-/// The work of a tile that takes some second of a core at 8 bits, and about three at 16.
-pub const WORK_OF_A_SECOND: u64 = MAX_WORK / 8;
+/// The work of [`Index::work`] that takes a second of a core at 8 bits, and two at 16. Measured: from 0.5 to 3.4 million where nothing is a
+/// copy, the fewest where many short edges meet in few columns.
+pub const WORK_OF_A_SECOND: u64 = 1_400_000;
+
+/// How many copies of an array take as long as one that is none: of those that hide each other few are looked at. Measured: from 4 to 50.
+const COPIES_AS_ONE: u64 = 16;
+
+/// What is summed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Measure {
+    /// No tile takes more than this.
+    Bound,
+    /// What most drawings take.
+    Likely,
+}
 
 /// The sides of a tile that the work is measured with, in pixels.
 const TILE: (i64, i64) = (1_024, 64);
@@ -26,15 +40,44 @@ const COLUMNS: i64 = 64;
 /// Bands that the rows of a tile may lie in: a band has more than half as many.
 const BANDS: usize = 3;
 
-/// The most work of a tile, or a bound of it where that is little. Refuses an index of which a tile might take too long.
+/// The likely work of a tile, or more where that is little. Refuses an index of which a tile might take too long.
 pub(super) fn check(index: &Index, limit: u64, room: &mut Room) -> Result<u64, Error> {
     // A number for each part now, and another where it has to be known what is near it.
     room.take(index.parts.len() as u64 * (size_of::<u64>() + size_of::<Option<u64>>()) as u64)?;
-    let whole: Vec<u64> = index.parts.iter().map(|part| of_elements(index, part)).collect();
-    let met = |placed: &Placed| meets(index, placed);
+    // What two lists of what is open at the same time take, where they are needed.
+    let parts = index.parts.iter().map(|part| part.lookup.longest());
+    let open = parts.fold(index.lookup.longest(), usize::max);
+    let open = 2 * (open * size_of::<Open>()) as u64;
+    let mut is_open = false;
+    let mut take = || {
+        if std::mem::replace(&mut is_open, true) {
+            Ok(())
+        } else {
+            room.take(open)
+        }
+    };
+    most(index, (limit, limit), Measure::Bound, &mut take)?;
+    most(index, (WORK_OF_A_SECOND, u64::MAX), Measure::Likely, &mut take)
+}
+
+/// The most work of a tile, or a bound of it that is no more than `little`. Refuses what is more than `limit`.
+fn most(
+    index: &Index,
+    (little, limit): (u64, u64),
+    measure: Measure,
+    take: &mut dyn FnMut() -> Result<(), Error>,
+) -> Result<u64, Error> {
+    let whole: Vec<u64> = index
+        .parts
+        .iter()
+        .map(|part| of_elements(index, part, measure))
+        .collect();
+    let met = |placed: &Placed| match measure {
+        Measure::Bound => meets(index, placed),
+        Measure::Likely => meets(index, placed).div_ceil(COPIES_AS_ONE),
+    };
     let of_all = |placed: &Placed| met(placed).saturating_mul(whole[placed.part as usize]);
     let all = index.placed.iter().map(of_all).fold(0, u64::saturating_add);
-    let little = limit.min(WORK_OF_A_SECOND);
     if all <= little {
         return Ok(all);
     }
@@ -44,13 +87,11 @@ pub(super) fn check(index: &Index, limit: u64, room: &mut Room) -> Result<u64, E
         return Ok(banded);
     }
     // Were all of it to meet one tile, it would be too much. So where does it lie? Of a band, all may be open at the same time.
-    let parts = index.parts.iter().map(|part| part.lookup.longest());
-    let open = parts.fold(index.lookup.longest(), usize::max);
-    room.take(2 * (open * size_of::<Open>()) as u64)?;
+    take()?;
     let mut near: Vec<Option<u64>> = vec![None; index.parts.len()];
     for placed in &index.placed {
         let part = placed.part as usize;
-        near[part].get_or_insert_with(|| of_a_tile(index, &index.parts[part]));
+        near[part].get_or_insert_with(|| of_a_tile(index, &index.parts[part], measure));
     }
     let of = |placed: &Placed| met(placed).saturating_mul(near[placed.part as usize].unwrap_or(0));
     let most = heaviest(&index.lookup, width(index), |item, band, begins| {
@@ -68,7 +109,7 @@ pub(super) fn check(index: &Index, limit: u64, room: &mut Room) -> Result<u64, E
     };
     Err(Error::Dense {
         part: Part(placed.part),
-        copies: met(placed),
+        copies: meets(index, placed),
         work: most,
         limit,
     })
@@ -99,7 +140,7 @@ fn blocks(length: i64, pixels: i64, of: i64, index: &Index) -> u64 {
 }
 
 /// The work of a chain of an element: of all its edges, or of those that a tile may meet.
-fn of_chain(index: &Index, number: u32, of_a_tile: bool) -> u64 {
+fn of_chain(index: &Index, number: u32, of_a_tile: bool, measure: Measure) -> u64 {
     let chain = &index.chains[number as usize];
     let points = &index.points[chain.first as usize..][..chain.count as usize];
     let bounds = &index.elements[chain.element as usize].bounds;
@@ -110,7 +151,16 @@ fn of_chain(index: &Index, number: u32, of_a_tile: bool) -> u64 {
     } else {
         points.len()
     };
-    (rows + count as u64) * columns
+    let edges = rows + count as u64;
+    match measure {
+        Measure::Bound => edges * columns,
+        // A chain is gone through once a row where there is room for all of them, and passed over where it is far. Those of a wide element are
+        // spread along it, some of them twice as close as others.
+        Measure::Likely => {
+            let width = (bounds.right - bounds.left) / (256 * index.denominator);
+            (edges * 2 * TILE.0.unsigned_abs()).div_ceil(width.max(2 * TILE.0).unsigned_abs())
+        }
+    }
 }
 
 /// How many points that go down may lie within the rows of a tile.
@@ -128,14 +178,17 @@ fn most_points(index: &Index, points: &[(i64, i64)]) -> usize {
 }
 
 /// The work of all elements of a part, were all of them to meet a tile, and of the copy itself.
-fn of_elements(index: &Index, part: &Shapes) -> u64 {
+fn of_elements(index: &Index, part: &Shapes, measure: Measure) -> u64 {
     // Chains stand with every band that they reach into: no fewer are counted than there are.
-    let chains = part.entries.iter().map(|entry| of_chain(index, *entry, false));
+    let chains = part
+        .entries
+        .iter()
+        .map(|entry| of_chain(index, *entry, false, measure));
     chains.fold(1, u64::saturating_add)
 }
 
 /// The most work of any tile with a copy of a part.
-fn of_a_tile(index: &Index, part: &Shapes) -> u64 {
+fn of_a_tile(index: &Index, part: &Shapes, measure: Measure) -> u64 {
     let most = heaviest(&part.lookup, width(index), |item, band, begins| {
         let entries = &part.entries[item.entry as usize..part.ends[band + 1] as usize];
         let own = entries
@@ -145,7 +198,7 @@ fn of_a_tile(index: &Index, part: &Shapes) -> u64 {
             let top = index.points[index.chains[**entry as usize].first as usize].1;
             !begins || part.lookup.bands.of(top, top).start == band
         });
-        new.map(|entry| of_chain(index, *entry, true))
+        new.map(|entry| of_chain(index, *entry, true, measure))
             .fold(0, u64::saturating_add)
     });
     most + 1

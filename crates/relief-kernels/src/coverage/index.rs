@@ -119,7 +119,8 @@ impl Index {
         first as u32..(first + 1 + clips) as u32
     }
 
-    /// A bound of the work of a tile of 1 024 × 64 pixels, of which [`WORK_OF_A_SECOND`](super::WORK_OF_A_SECOND) take some second.
+    /// The most work of a tile of 1 024 × 64 pixels, or more where that is less than [`WORK_OF_A_SECOND`](super::WORK_OF_A_SECOND), of which a second of a core
+    /// goes through as many: for each chain of edges that goes up or down the rows that it reaches over and its points.
     #[must_use]
     pub const fn work(&self) -> u64 {
         self.work

@@ -11,6 +11,7 @@
 mod clip;
 mod draw;
 mod shape;
+mod sheet;
 mod style;
 mod text;
 mod value;
@@ -179,10 +180,12 @@ pub enum Error {
         length: String,
     },
     /// Too large, or too far out.
-    #[error("{place}: {cause}")]
+    #[error("{place}: <{element}>: {cause}")]
     Refused {
-        /// The element.
+        /// Where the element begins.
         place: Place,
+        /// Its name.
+        element: String,
         /// Why.
         #[source]
         cause: Refused,
@@ -229,7 +232,12 @@ impl<'a> Document<'a> {
         if tree > limits.memory {
             let cause = Refused::Memory(limits.memory);
             let place = Place { line: 1, column: 1 };
-            return Err(Error::Refused { place, cause });
+            let element = "svg".to_owned();
+            return Err(Error::Refused {
+                place,
+                element,
+                cause,
+            });
         }
         let options = roxmltree::ParsingOptions {
             allow_dtd: true,
@@ -253,7 +261,9 @@ impl<'a> Document<'a> {
     /// # Errors
     /// Where it is given in an absolute unit, but the side of a pixel is not known.
     pub fn size(&self, pixel: Option<Pixel>) -> Result<Option<(f64, f64)>, Error> {
-        value::size(self, self.tree.root_element(), pixel)
+        value::size(self, self.tree.root_element(), pixel, || {
+            draw::root_em(self, pixel)
+        })
     }
 
     /// Draws the document without its texts.

@@ -1,57 +1,47 @@
 //! The paths of shapes.
 
-use kurbo::{Affine, BezPath};
+use kurbo::BezPath;
 
-use super::value::{Of, Viewport, length};
-use super::{Document, Error};
-use crate::{Pixel, shapes};
+use super::Error;
+use super::draw::{Drawer, State};
+use super::style::Node;
+use super::value::Of;
+use crate::shapes;
 
-type Node<'a, 'i> = roxmltree::Node<'a, 'i>;
-
-/// What a shape is drawn with.
-pub(super) struct Context<'a, 'i> {
-    pub(super) document: &'a Document<'i>,
-    pub(super) viewport: Viewport,
-    pub(super) pixel: Option<Pixel>,
-    /// For the scale alone.
-    pub(super) transform: Affine,
-}
-
-/// The path of a shape, and what is wrong with it if anything is; `None` where the element is no shape.
+/// The path of a shape, up to what is wrong with it, which is told; `None` where the element is no shape.
 pub(super) fn path(
-    context: &Context<'_, '_>,
+    drawer: &mut Drawer<'_, '_>,
     node: Node<'_, '_>,
-) -> Result<Option<(BezPath, Option<String>)>, Error> {
-    let number = |name: &str, of: Of| -> Result<Option<f64>, Error> {
-        let Some(text) = node.attribute(name) else {
-            return Ok(None);
-        };
-        let value = length(context.document, node, text, of, &context.viewport, context.pixel)?;
-        Ok(value.filter(|value| value.is_finite()))
+    state: &State,
+) -> Result<Option<BezPath>, Error> {
+    let tolerance = shapes::arc_tolerance(state.transform);
+    let mut place = |name: &str, of: Of| -> Result<f64, Error> {
+        Ok(drawer.length(node, name, of, state)?.unwrap_or(0.0))
     };
-    let or_zero = |name: &str, of: Of| number(name, of).map(|value| value.unwrap_or(0.0));
-    let tolerance = shapes::arc_tolerance(context.transform);
     let empty = BezPath::new();
     let path = match node.tag_name().name() {
         "path" => {
             let data = node.attribute("d").unwrap_or("").trim();
-            let (path, fault) = if data == "none" {
-                (empty, None)
-            } else {
-                shapes::path(data, context.transform)
-            };
-            let fault =
-                fault.map(|at| format!("the path has a fault at its byte {at}; it is drawn up to there"));
-            return Ok(Some((path, fault)));
+            if data == "none" {
+                return Ok(Some(empty));
+            }
+            let (path, fault) = shapes::path(data, state.transform);
+            if let Some(at) = fault {
+                drawer.warn(
+                    node,
+                    format!("the path has a fault at its byte {at}; it is drawn up to there"),
+                );
+            }
+            path
         }
         "rect" => {
-            let (x, y) = (or_zero("x", Of::Width)?, or_zero("y", Of::Height)?);
-            let (width, height) = (or_zero("width", Of::Width)?, or_zero("height", Of::Height)?);
-            let radius = |value: Option<f64>| value.filter(|value| *value >= 0.0);
-            let (rx, ry) = (
-                radius(number("rx", Of::Width)?),
-                radius(number("ry", Of::Height)?),
+            let (x, y) = (place("x", Of::Width)?, place("y", Of::Height)?);
+            let mut side = |name: &str, of: Of| drawer.side(node, name, of, state);
+            let (width, height) = (
+                side("width", Of::Width)?.unwrap_or(0.0),
+                side("height", Of::Height)?.unwrap_or(0.0),
             );
+            let (rx, ry) = (side("rx", Of::Width)?, side("ry", Of::Height)?);
             let (rx, ry) = (rx.or(ry).unwrap_or(0.0), ry.or(rx).unwrap_or(0.0));
             if width > 0.0 && height > 0.0 {
                 shapes::rounded_rectangle((x, y), (width, height), (rx, ry), tolerance)
@@ -60,16 +50,13 @@ pub(super) fn path(
             }
         }
         "circle" | "ellipse" => {
-            let centre = (or_zero("cx", Of::Width)?, or_zero("cy", Of::Height)?);
+            let centre = (place("cx", Of::Width)?, place("cy", Of::Height)?);
+            let mut side = |name: &str, of: Of| drawer.side(node, name, of, state);
             let (rx, ry) = if node.tag_name().name() == "circle" {
-                let r = or_zero("r", Of::Diagonal)?;
+                let r = side("r", Of::Diagonal)?.unwrap_or(0.0);
                 (r, r)
             } else {
-                let radius = |value: Option<f64>| value.filter(|value| *value >= 0.0);
-                let (rx, ry) = (
-                    radius(number("rx", Of::Width)?),
-                    radius(number("ry", Of::Height)?),
-                );
+                let (rx, ry) = (side("rx", Of::Width)?, side("ry", Of::Height)?);
                 (rx.or(ry).unwrap_or(0.0), ry.or(rx).unwrap_or(0.0))
             };
             if rx > 0.0 && ry > 0.0 {
@@ -79,12 +66,16 @@ pub(super) fn path(
             }
         }
         "line" => shapes::line(&[
-            (or_zero("x1", Of::Width)?, or_zero("y1", Of::Height)?),
-            (or_zero("x2", Of::Width)?, or_zero("y2", Of::Height)?),
+            (place("x1", Of::Width)?, place("y1", Of::Height)?),
+            (place("x2", Of::Width)?, place("y2", Of::Height)?),
         ]),
         name @ ("polyline" | "polygon") => {
-            let points: Vec<_> =
-                svgtypes::PointsParser::from(node.attribute("points").unwrap_or("")).collect();
+            let text = node.attribute("points").unwrap_or("").trim();
+            let (points, whole) = points(text);
+            if !whole {
+                let why = "the list of points has a fault, or a number without a second one";
+                drawer.warn(node, format!("{why}: {} of them are drawn", points.len()));
+            }
             if points.len() < 2 {
                 empty
             } else if name == "polygon" {
@@ -95,5 +86,22 @@ pub(super) fn path(
         }
         _ => return Ok(None),
     };
-    Ok(Some((path, None)))
+    Ok(Some(path))
+}
+
+/// The points of a list up to the first fault in it, and whether it has none.
+fn points(text: &str) -> (Vec<(f64, f64)>, bool) {
+    let mut points = Vec::new();
+    let mut first = None;
+    for number in svgtypes::NumberListParser::from(text) {
+        match (number, first) {
+            (Ok(number), None) => first = Some(number),
+            (Ok(y), Some(x)) => {
+                points.push((x, y));
+                first = None;
+            }
+            (Err(_), _) => return (points, false),
+        }
+    }
+    (points, first.is_none())
 }

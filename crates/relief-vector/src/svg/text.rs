@@ -3,12 +3,16 @@
 //! The order is that of SVG 2, 11.5: white space is collapsed over the whole text, characters are counted, `x`, `y`, `dx` and `dy` are given
 //! to them by their number, letters are shaped, and chunks, which begin where a place is absolute, are moved by their anchor.
 
-use kurbo::{Affine, BezPath};
-use svgtypes::{FontFamily, Length, LengthUnit, parse_font_families};
+use std::collections::HashMap;
+use std::rc::Rc;
 
-use super::draw::{Drawer, State, shown};
+use kurbo::{Affine, BezPath};
+use svgtypes::{FontFamily, parse_font_families};
+
+use super::draw::{Drawer, State, UNREAD, shown};
+use super::sheet::shortened;
 use super::style::{Anchor, Baseline, Letters, Node};
-use super::value::{Of, Viewport, length};
+use super::value::{Em, Length, Of, no_pixel};
 use super::{Error, SVG, Why};
 use crate::Rule;
 use crate::limits::Refused;
@@ -25,10 +29,22 @@ struct Character {
     by: [f64; 2],
 }
 
+/// How letters are laid out; those that have the same are shaped together.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Look {
+    font: usize,
+    size: f64,
+    baseline: Baseline,
+    /// What is added behind each letter and behind each space.
+    spacing: [f64; 2],
+}
+
 /// The characters of a text, and the elements that they stand in.
 struct Characters<'a, 'i> {
     all: Vec<Character>,
     styles: Vec<(Node<'a, 'i>, State)>,
+    /// How the letters of each style are laid out.
+    looks: Vec<Look>,
     /// Elements with the numbers of the characters within them, the outer before the inner.
     elements: Vec<(Node<'a, 'i>, usize, std::ops::Range<usize>)>,
     /// A space that is not kept may not follow.
@@ -40,8 +56,27 @@ struct Letter {
     style: usize,
     font: usize,
     glyph: u32,
+    letter: char,
     /// From font units.
     transform: Affine,
+}
+
+/// The outlines of the letters of a text, each drawn once.
+struct Outlines<'f> {
+    fonts: Vec<crate::font::Outlines<'f>>,
+    glyphs: HashMap<(usize, u32), Rc<BezPath>>,
+    /// What is counted for them.
+    bytes: u64,
+}
+
+impl<'f> Outlines<'f> {
+    fn new(fonts: Vec<crate::font::Outlines<'f>>) -> Self {
+        Self {
+            fonts,
+            glyphs: HashMap::new(),
+            bytes: 0,
+        }
+    }
 }
 
 /// The characters from one absolute place to the next.
@@ -53,63 +88,13 @@ struct Chunk {
 const CHARACTER: u64 = (size_of::<Character>() + size_of::<Letter>() + 160) as u64;
 
 impl<'a, 'i> Drawer<'a, 'i> {
-    /// A `font-size` in user units; nothing where it is not read.
-    pub(super) fn font_size(
-        &self,
-        node: Node<'_, '_>,
-        text: &str,
-        outer: f64,
-        viewport: &Viewport,
-    ) -> Result<Option<f64>, Error> {
-        // CSS Fonts 4, 2.5.
-        let medium = match text {
-            "xx-small" => Some(0.6),
-            "x-small" => Some(0.75),
-            "small" => Some(8.0 / 9.0),
-            "medium" => Some(1.0),
-            "large" => Some(1.2),
-            "x-large" => Some(1.5),
-            "xx-large" => Some(2.0),
-            "xxx-large" => Some(3.0),
-            _ => None,
-        };
-        let size = match (medium, text) {
-            (Some(times), _) => Some(16.0 * times),
-            (None, "larger") => Some(outer * 1.2),
-            (None, "smaller") => Some(outer / 1.2),
-            (None, text) => match text.parse::<Length>() {
-                Ok(length) if length.unit == LengthUnit::Percent => Some(length.number / 100.0 * outer),
-                _ => self.in_letters(node, text, Of::Diagonal, outer, viewport)?,
-            },
-        };
-        Ok(size.filter(|size| size.is_finite() && *size >= 0.0))
-    }
-
-    /// A length, which may be in units of a font of this size.
-    fn in_letters(
-        &self,
-        node: Node<'_, '_>,
-        text: &str,
-        of: Of,
-        font_size: f64,
-        viewport: &Viewport,
-    ) -> Result<Option<f64>, Error> {
-        let found = match text.trim().parse::<Length>() {
-            Ok(length) if length.unit == LengthUnit::Em => Some(length.number * font_size),
-            // Half an em, as CSS has it where a font does not say.
-            Ok(length) if length.unit == LengthUnit::Ex => Some(length.number * font_size / 2.0),
-            _ => length(self.document, node, text, of, viewport, self.options.pixel)?,
-        };
-        Ok(found.filter(|value| value.is_finite()))
-    }
-
     /// Draws a text.
     pub(super) fn text(&mut self, node: Node<'a, 'i>, outer: &State) -> Result<(), Error> {
-        let Some(state) = self.enter(node, outer, None)? else {
+        let Some(state) = self.enter(node, outer)? else {
             return Ok(());
         };
         let (letters, styles, held) = self.letters(node, state)?;
-        let fonts = self.outlines(node)?;
+        let mut outlines = Outlines::new(self.outlines(node)?);
         let mut rest = &letters[..];
         while let Some(first) = rest.first() {
             // What stands in one element is filled, then lined, or the other way round.
@@ -120,52 +105,127 @@ impl<'a, 'i> Drawer<'a, 'i> {
             let (run, later) = rest.split_at(end);
             rest = later;
             let (element, state) = &styles[first.style];
-            if !state.style.visible {
-                continue;
-            }
-            for stroke in [state.style.stroke_first, !state.style.stroke_first] {
-                for letter in run {
-                    let path = fonts[letter.font]
-                        .of(letter.glyph)
-                        .map_err(|cause| self.damaged(*element, cause))?;
-                    if path.elements().is_empty() {
-                        continue;
-                    }
-                    if stroke {
-                        self.paint_stroke(*element, state, &(letter.transform * path))?;
-                    } else if let Some(value) =
-                        self.value(*element, state, &state.style.fill, state.style.fill_opacity)
-                    {
-                        let placed = state.transform * letter.transform;
-                        self.emit(*element, state, |sketch| {
-                            sketch.fill(&path, placed, value, Rule::NonZero)
-                        })?;
-                    }
-                }
+            if state.style.visible {
+                self.paint(*element, state, run, &mut outlines)?;
             }
         }
-        self.sketch.memory().give(held);
+        self.sketch.memory().give(held + outlines.bytes);
         Ok(())
+    }
+
+    /// Paints the letters of one element.
+    fn paint(
+        &mut self,
+        element: Node<'a, 'i>,
+        state: &State,
+        run: &[Letter],
+        outlines: &mut Outlines<'a>,
+    ) -> Result<(), Error> {
+        // Letters of one element differ by where they stand alone.
+        let mut lined: HashMap<(usize, u32), Rc<BezPath>> = HashMap::new();
+        let mut kept = 0;
+        for stroke in [state.style.stroke_first, !state.style.stroke_first] {
+            let (mut fill, mut line) = (None, None);
+            if stroke {
+                line = self.line(element, state, &BezPath::new())?;
+            } else {
+                fill = self.value(element, state, &state.style.fill, state.style.fill_opacity);
+            }
+            for letter in run {
+                let path = self.outline(element, letter, outlines)?;
+                if path.elements().is_empty() {
+                    self.tell_empty(element, letter);
+                    continue;
+                }
+                if outlines.fonts[letter.font].is_coloured(letter.glyph) {
+                    let font = name(self.fonts[letter.font]);
+                    let what = format!("{font} has colours for its letters, which are not drawn");
+                    self.tell(element, what, Why::OtherFont);
+                }
+                if let Some(value) = fill {
+                    let placed = state.transform * letter.transform;
+                    self.emit(element, state, |sketch| {
+                        sketch.fill(&path, placed, value, Rule::NonZero)
+                    })?;
+                }
+                let Some((value, look)) = &line else { continue };
+                let [a, b, c, d, x, y] = letter.transform.as_coeffs();
+                let key = (letter.font, letter.glyph);
+                let outline = match lined.get(&key) {
+                    Some(outline) => Rc::clone(outline),
+                    None => {
+                        let own = Affine::new([a, b, c, d, 0.0, 0.0]) * &*path;
+                        let outline = self.sketch.stroked(&own, state.transform, look);
+                        let outline = outline.map_err(|cause| self.refused(element)(cause))?;
+                        kept += self.keep(element, &outline)?;
+                        let outline = Rc::new(outline);
+                        lined.insert(key, Rc::clone(&outline));
+                        outline
+                    }
+                };
+                let placed = state.transform * Affine::translate((x, y));
+                self.emit(element, state, |sketch| {
+                    sketch.fill(&outline, placed, *value, Rule::NonZero)
+                })?;
+            }
+        }
+        self.sketch.memory().give(kept);
+        Ok(())
+    }
+
+    /// Counts a path that is kept while a text is drawn.
+    fn keep(&self, node: Node<'_, '_>, path: &BezPath) -> Result<u64, Error> {
+        let bytes = (2 * size_of_val(path.elements()) + 128) as u64;
+        self.take(node, bytes)?;
+        Ok(bytes)
+    }
+
+    /// The outline of a letter in font units.
+    fn outline(
+        &self,
+        node: Node<'_, '_>,
+        letter: &Letter,
+        outlines: &mut Outlines<'a>,
+    ) -> Result<Rc<BezPath>, Error> {
+        let key = (letter.font, letter.glyph);
+        if let Some(path) = outlines.glyphs.get(&key) {
+            return Ok(Rc::clone(path));
+        }
+        let path = outlines.fonts[letter.font].of(letter.glyph);
+        let path = Rc::new(path.map_err(|cause| self.damaged(node, cause))?);
+        outlines.bytes += self.keep(node, &path)?;
+        outlines.glyphs.insert(key, Rc::clone(&path));
+        Ok(path)
+    }
+
+    /// Tells a letter that has no outline, but should show something.
+    fn tell_empty(&mut self, node: Node<'_, '_>, letter: &Letter) {
+        if !is_blank(letter.letter) {
+            let font = name(self.fonts[letter.font]);
+            let what = format!("{font} has no outline for {}", named(letter.letter));
+            self.tell(node, what, Why::OtherFont);
+        }
     }
 
     /// The outlines of a text as one path in its own coordinates.
     pub(super) fn text_path(&mut self, node: Node<'a, 'i>, state: &State) -> Result<BezPath, Error> {
         let (letters, styles, held) = self.letters(node, state.clone())?;
-        let fonts = self.outlines(node)?;
+        let mut outlines = Outlines::new(self.outlines(node)?);
         let mut whole = BezPath::new();
-        for letter in letters
-            .iter()
-            .filter(|letter| styles[letter.style].1.style.visible)
-        {
-            let path = fonts[letter.font]
-                .of(letter.glyph)
-                .map_err(|cause| self.damaged(node, cause))?;
+        for letter in &letters {
+            if !styles[letter.style].1.style.visible {
+                continue;
+            }
+            let path = self.outline(node, letter, &mut outlines)?;
+            if path.elements().is_empty() {
+                self.tell_empty(node, letter);
+            }
             let bytes =
                 (2 * (whole.elements().len() + path.elements().len()) * size_of::<kurbo::PathEl>()) as u64;
             self.room(node, bytes)?;
-            whole.extend(letter.transform * path);
+            whole.extend(letter.transform * &*path);
         }
-        self.sketch.memory().give(held);
+        self.sketch.memory().give(held + outlines.bytes);
         Ok(whole)
     }
 
@@ -177,10 +237,12 @@ impl<'a, 'i> Drawer<'a, 'i> {
     }
 
     fn damaged(&self, node: Node<'_, '_>, cause: crate::text::Error) -> Error {
-        let place = self.document.place(node);
         match cause {
-            crate::text::Error::Refused(cause) => Error::Refused { place, cause },
-            cause => Error::Font { place, cause },
+            crate::text::Error::Refused(cause) => self.refused(node)(cause),
+            cause => Error::Font {
+                place: self.document.place(node),
+                cause,
+            },
         }
     }
 
@@ -200,6 +262,7 @@ impl<'a, 'i> Drawer<'a, 'i> {
         let mut text = Characters {
             all: Vec::new(),
             styles: Vec::new(),
+            looks: Vec::new(),
             elements: Vec::new(),
             after_space: true,
         };
@@ -214,6 +277,10 @@ impl<'a, 'i> Drawer<'a, 'i> {
         for (element, style, characters) in &text.elements {
             let state = &text.styles[*style].1;
             self.place(*element, state, &mut text.all, characters)?;
+        }
+        for number in 0..text.styles.len() {
+            let look = self.look(&text.styles[number])?;
+            text.looks.push(look);
         }
         let mut letters = Vec::with_capacity(text.all.len());
         let mut pen = [0.0; 2];
@@ -260,16 +327,25 @@ impl<'a, 'i> Drawer<'a, 'i> {
                     "tspan" | "a" if shown(child) => {
                         self.visit(child, depth)?;
                         let outer = text.styles[style].1.clone();
-                        if let Some(inner) = self.enter(child, &outer, None)? {
+                        if let Some(inner) = self.enter(child, &outer)? {
                             self.collect(child, inner, text)?;
                         }
                     }
-                    name @ ("textPath" | "tref" | "altGlyph") => {
-                        self.visit(child, depth)?;
-                        self.warn(child, format!("<{name}> is not drawn"));
+                    "tspan" | "a" | "title" | "desc" | "metadata" | "style" => {}
+                    // Told of the element that they stand in.
+                    "animate" | "animateColor" | "animateMotion" | "animateTransform" | "set" | "discard" => {
                     }
-                    _ => {}
+                    name => {
+                        self.visit(child, depth)?;
+                        self.warn(child, format!("<{}> in a text is not drawn", shortened(name)));
+                    }
                 }
+            } else if child.is_element() {
+                let name = shortened(child.tag_name().name());
+                self.warn(
+                    child,
+                    format!("<{name}> of another namespace in a text is not drawn"),
+                );
             }
         }
         text.elements[number].2.end = text.all.len();
@@ -316,7 +392,7 @@ impl<'a, 'i> Drawer<'a, 'i> {
 
     /// Gives the places of an element to its characters.
     fn place(
-        &self,
+        &mut self,
         node: Node<'_, '_>,
         state: &State,
         all: &mut [Character],
@@ -334,14 +410,17 @@ impl<'a, 'i> Drawer<'a, 'i> {
                     .split([',', ' ', '\t', '\n', '\r'])
                     .filter(|word| !word.is_empty());
                 let end = within.end.min(all.len());
-                let Some(characters) = all.get_mut(within.start..end) else {
-                    continue;
-                };
-                for (character, word) in characters.iter_mut().zip(words) {
-                    let size = state.style.letters.size;
-                    let Some(value) = self.in_letters(node, word, of, size, &state.viewport)? else {
-                        break;
+                let mut characters = all.get_mut(within.start..end).unwrap_or_default().iter_mut();
+                for word in words {
+                    let value = match Length::parse(word) {
+                        Some(length) => self.resolve(node, length, of, state)?,
+                        None => f64::NAN,
                     };
+                    if !value.is_finite() {
+                        self.unread(node, name, word, UNREAD);
+                        break;
+                    }
+                    let Some(character) = characters.next() else { break };
                     if is_place {
                         character.at[axis] = Some(value);
                     } else {
@@ -368,29 +447,32 @@ impl<'a, 'i> Drawer<'a, 'i> {
         for (axis, at) in first.at.iter().enumerate() {
             pen[axis] = at.unwrap_or(pen[axis]) + first.by[axis];
         }
+        let leftward = characters.iter().filter(|one| is_leftward(one.letter)).count();
+        let rightward = |one: &Character| one.letter.is_alphabetic() && !is_leftward(one.letter);
+        if leftward > 0 {
+            let look = &text.looks[first.style];
+            let is_one = characters.iter().all(|one| text.looks[one.style] == *look);
+            if !is_one || characters.iter().any(rightward) {
+                let what =
+                    "letters from right to left beside others, or in several styles, are not put in order";
+                self.warn(text.styles[first.style].0, what);
+            }
+            if look.spacing[0] != 0.0 {
+                let what = "`letter-spacing` parts letters that are joined from right to left";
+                self.warn(text.styles[first.style].0, what);
+            }
+        }
         let (start, begun) = (pen[0], letters.len());
         let mut rest = characters;
         while let Some(first) = rest.first() {
-            let state = &text.styles[first.style].1;
-            let font = self.font(text.styles[first.style].0, &state.style.letters);
-            let spacing = self.spacing(&text.styles[first.style])?;
-            let mut end = 1;
-            while let Some(next) = rest.get(end) {
-                if next.style != first.style {
-                    let other = &text.styles[next.style];
-                    if other.1.style.letters.size != state.style.letters.size
-                        || other.1.style.letters.baseline != state.style.letters.baseline
-                        || self.font(other.0, &other.1.style.letters) != font
-                        || self.spacing(other)? != spacing
-                    {
-                        break;
-                    }
-                }
-                end += 1;
-            }
+            let look = &text.looks[first.style];
+            let end = rest
+                .iter()
+                .position(|next| next.style != first.style && text.looks[next.style] != *look)
+                .unwrap_or(rest.len());
             let (run, later) = rest.split_at(end);
             let is_first = rest.len() == characters.len();
-            self.run(text, run, (font, spacing, is_first), pen, letters)?;
+            self.run(text, run, (look, is_first), pen, letters)?;
             rest = later;
         }
         let shift = match text.styles[first.style].1.style.letters.anchor {
@@ -407,17 +489,20 @@ impl<'a, 'i> Drawer<'a, 'i> {
         Ok(())
     }
 
-    /// What is added behind each letter and behind each space.
-    fn spacing(&self, (node, state): &(Node<'a, 'i>, State)) -> Result<[f64; 2], Error> {
+    /// How the letters of a style are laid out.
+    fn look(&mut self, (node, state): &(Node<'a, 'i>, State)) -> Result<Look, Error> {
         let letters = &state.style.letters;
-        let read = |text: &str| -> Result<f64, Error> {
-            if text == "normal" {
-                return Ok(0.0);
-            }
-            let value = self.in_letters(*node, text, Of::Width, letters.size, &state.viewport)?;
-            Ok(value.unwrap_or(0.0))
+        let size = match &letters.size {
+            Em::Known(size) => *size,
+            Em::Needs(length) => return Err(no_pixel(self.document, *node, length)),
         };
-        Ok([read(&letters.letter_spacing)?, read(&letters.word_spacing)?])
+        let read = |length: Length| self.resolve(*node, length, Of::Width, state);
+        Ok(Look {
+            spacing: [read(letters.letter_spacing)?, read(letters.word_spacing)?],
+            font: self.font(*node, letters),
+            size,
+            baseline: letters.baseline,
+        })
     }
 
     /// Shapes characters of one font and size.
@@ -425,12 +510,13 @@ impl<'a, 'i> Drawer<'a, 'i> {
         &mut self,
         text: &Characters<'a, 'i>,
         run: &[Character],
-        (number, spacing, is_first): (usize, [f64; 2], bool),
+        (look, is_first): (&Look, bool),
         pen: &mut [f64; 2],
         letters: &mut Vec<Letter>,
     ) -> Result<(), Error> {
-        let (node, state) = &text.styles[run[0].style];
-        let (font, look) = (self.fonts[number], &state.style.letters);
+        let node = &text.styles[run[0].style].0;
+        let (number, spacing) = (look.font, look.spacing);
+        let font = self.fonts[number];
         let scale = look.size / font.metrics.em;
         let down = scale * baseline(font, look.baseline);
         let words: String = run.iter().map(|character| character.letter).collect();
@@ -471,6 +557,7 @@ impl<'a, 'i> Drawer<'a, 'i> {
                     style: run[own].style,
                     font: number,
                     glyph: glyph.id,
+                    letter: run[own].letter,
                     transform: Affine::new([scale, 0.0, 0.0, -scale, x, y]),
                 });
                 pen[0] += glyph.advance as f64 * scale;
@@ -486,11 +573,8 @@ impl<'a, 'i> Drawer<'a, 'i> {
             }
         }
         if !missing.is_empty() {
-            let named: Vec<String> = missing
-                .iter()
-                .map(|c| format!("{:?} (U+{:04X})", c.to_string(), u32::from(*c)))
-                .collect();
-            let what = format!("{} has no letter for {}", name(font), named.join(", "));
+            let missing: Vec<String> = missing.into_iter().map(named).collect();
+            let what = format!("{} has no letter for {}", name(font), missing.join(", "));
             self.tell(*node, what, Why::OtherFont);
         }
         Ok(())
@@ -559,6 +643,45 @@ impl<'a, 'i> Drawer<'a, 'i> {
         }
         best
     }
+}
+
+/// A character with its number.
+fn named(letter: char) -> String {
+    format!("{:?} (U+{:04X})", letter.to_string(), u32::from(letter))
+}
+
+/// Whether a character shows nothing by itself.
+fn is_blank(letter: char) -> bool {
+    letter.is_whitespace()
+        || letter.is_control()
+        || matches!(
+            letter,
+            '\u{ad}'
+                | '\u{34f}'
+                | '\u{61c}'
+                | '\u{115f}'
+                | '\u{1160}'
+                | '\u{17b4}'
+                | '\u{17b5}'
+                | '\u{180b}'..='\u{180f}'
+                | '\u{200b}'..='\u{200f}'
+                | '\u{202a}'..='\u{202e}'
+                | '\u{2060}'..='\u{206f}'
+                | '\u{2800}'
+                | '\u{3164}'
+                | '\u{fe00}'..='\u{fe0f}'
+                | '\u{feff}'
+                | '\u{ffa0}'
+                | '\u{e0000}'..='\u{e0fff}'
+        )
+}
+
+/// Whether a character is of a script that is written from right to left.
+fn is_leftward(letter: char) -> bool {
+    matches!(
+        letter,
+        '\u{590}'..='\u{8ff}' | '\u{fb1d}'..='\u{fdff}' | '\u{fe70}'..='\u{fefe}' | '\u{10800}'..='\u{10fff}' | '\u{1e800}'..='\u{1efff}'
+    )
 }
 
 /// Where chunks begin and end.

@@ -141,7 +141,7 @@ fn what_is_not_laid_out_is_told() {
         ),
         (
             "<text y='9'>a<textPath href='#p'>b</textPath></text>",
-            "<textPath> is not drawn",
+            "<textPath> in a text is not drawn",
         ),
         (
             "<text y='9' style='text-decoration:underline'>a</text>",
@@ -212,6 +212,28 @@ fn the_font_of_the_weight_that_is_named_is_taken() {
             );
         }
     }
+}
+
+#[test]
+fn a_letter_is_drawn_the_same_wherever_it_stands() {
+    let look = "font-size='10' fill='#888' stroke='white' stroke-width='1.3' stroke-dasharray='2 1' paint-order='stroke'";
+    let together = drawn(
+        &format!("<text y='15' x='2 12.25 22.5 33' {look}>AVAV</text>"),
+        1.0,
+    );
+    let alone: String = [("A", "2"), ("V", "12.25"), ("A", "22.5"), ("V", "33")]
+        .map(|(letter, x)| format!("<text y='15' x='{x}' {look}>{letter}</text>"))
+        .concat();
+    let alone = drawn(&alone, 1.0);
+    let size = (WIDTH, HEIGHT);
+    let [one, other] = [&together, &alone].map(|picture| support::render::<u8>(&picture.drawing, size));
+    let differs = one
+        .iter()
+        .zip(&other)
+        .filter(|(a, b)| a.abs_diff(**b) > 1)
+        .count();
+    assert_eq!(differs, 0);
+    assert!(one.iter().any(|sample| *sample > 200));
 }
 
 #[test]

@@ -464,6 +464,7 @@ fn phases(peak: &Peak) -> (Vec<Part>, Vec<Part>, Vec<Part>) {
         images,
         decoding,
         preparing,
+        fonts,
         design,
         levels,
         tables,
@@ -480,7 +481,7 @@ fn phases(peak: &Peak) -> (Vec<Part>, Vec<Part>, Vec<Part>) {
             ("cells and patterns", kept),
             ("sums of levels", levels),
         ],
-        vec![("decoding", decoding), ("preparing", preparing)],
+        vec![("decoding", decoding), ("preparing", preparing), ("fonts", fonts)],
         vec![("bands", bands), ("tile cache", cache), ("output", sink)],
     )
 }
