@@ -305,7 +305,7 @@ impl<'a, S: Sample> Asked<'a, S> {
     /// Narrows what is known of the sums of blocks of a stack over what is known of those under it.
     pub(super) fn lay(&self, stack: &Stack<'_, S>, grid: Grid<'_>, below: &mut [Block], out: &mut [Block]) {
         // A mean that is known a little better than within a 32nd of the range is near enough.
-        let near = u128::from(S::MAX.to_u16() / 20);
+        let near = u128::from(S::MAX.to_u16() / 19);
         let open = |block: &Block| block.summary.sum.1 - block.summary.sum.0 > block.summary.pixels * near;
         if !out.iter().any(open) {
             return;

@@ -416,10 +416,11 @@ impl Windows {
             for sample in &samples {
                 (least, greatest) = (least.min(*sample), greatest.max(*sample));
             }
+            let at = |x: usize| u32::from(samples[x % a]);
+            let mut sum: u32 = (0..side as usize).map(at).sum();
             for (x, run) in runs.iter_mut().enumerate() {
-                *run = (0..side as usize)
-                    .map(|dx| u32::from(samples[(x + dx) % a]))
-                    .sum();
+                *run = sum;
+                sum = sum + at(x + side as usize) - at(x);
             }
         }
         let mut sums = vec![0_u32; a * c];
