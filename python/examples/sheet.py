@@ -4,6 +4,8 @@
 # A sheet of 2 m × 1.8 m at 1 µm is read where it is needed.
 
 # %%
+import tempfile
+
 import numpy as np
 
 import relief_surfaces as relief
@@ -25,6 +27,11 @@ sheet.crop(np.s_[900_000:901_000, 1_500_000:1_501_000])
 
 # %% Why a pixel is what it is.
 print(sheet.why(900_500, 1_500_500))
+
+# %% A part as a file, with a bar of tqdm while it is written.
+part = sheet.crop(np.s_[900_000:904_000, 1_500_000:1_508_000])
+with tempfile.TemporaryDirectory() as folder:
+    print(part.render(f"{folder}/part.tif", tile=(1024, 1024), progress=True).complete)
 
 # %% The dose of a strip: one pass over 40 Mpx of it in bands, none of which is kept.
 strip = sheet.crop(np.s_[900_000:900_020, :])

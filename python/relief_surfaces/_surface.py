@@ -73,7 +73,15 @@ class Stats(NamedTuple):
 
 
 class Plan:
-    """How a surface is computed, and how much memory that takes. It prints much as `relief plan` does."""
+    """How a surface is computed, and how much memory that takes. It prints much as `relief plan` does.
+
+    >>> import relief_surfaces as relief
+    >>> plan = relief.parse("relief version=1\\ncanvas width=4000 height=3000\\nnoise seed=1", memory="64MiB", threads=2).plan()
+    >>> plan.threads, plan.peak <= 64 << 20
+    (2, True)
+    >>> [(node["kind"], node["line"]) for node in plan.nodes]
+    [('noise', 3)]
+    """
 
     def __init__(self, told: dict[str, Any]) -> None:
         self._told = told
@@ -285,6 +293,11 @@ class Surface(_Lazy):
     @property
     def digest(self) -> str:
         """The BLAKE3 of all that decides the samples of the canvas: the design, its parameters and its pictures, which it reads.
+
+        >>> import relief_surfaces as relief
+        >>> text = 'relief version=1\\nparameter "gray" 7\\ncanvas width=4 height=3\\nfill value=$gray'
+        >>> relief.parse(text).digest == relief.parse(text, set={"gray": 8}).digest
+        False
 
         Two surfaces with the same digest and region have the same samples, wherever their files lie. Files that are written of
         the whole canvas have it as the digest of their job.
@@ -595,7 +608,14 @@ class Surface(_Lazy):
         return Stats(found["pixels"], figures["mean"], figures["min"], figures["max"], told["sum"], told["zeros"])
 
     def bounds(self, region: Any = None) -> tuple[int, int]:
-        """The least and the greatest that a sample of a region can be, without computing one. Where both are equal, all samples are."""
+        """The least and the greatest that a sample of a region can be, without computing one. Where both are equal, all samples are.
+
+        >>> import numpy as np
+        >>> import relief_surfaces as relief
+        >>> wedge = relief.parse('relief version=1\\ncanvas width=256 height=4\\nramp axis="x" from=0 to=255')
+        >>> wedge.bounds(np.s_[:, 100:103])
+        (100, 102)
+        """
         return self._native().bounds(window(region, self._shape))
 
     def histogram(self, region: Any = None, *, effort: int | None = EFFORT) -> np.ndarray[Any, Any]:
@@ -694,7 +714,12 @@ class Surface(_Lazy):
     def preview(
         self, side: int = 512, statistic: str = "mean", *, effort: int | None = EFFORT
     ) -> np.ndarray[Any, Any]:
-        """The finest level whose longer side has at most `side` samples."""
+        """The finest level whose longer side has at most `side` samples.
+
+        >>> import relief_surfaces as relief
+        >>> relief.parse("relief version=1\\ncanvas width=4000 height=3000\\nfill value=2").preview(500).shape
+        (375, 500)
+        """
         longest, level = max(self._shape), 0
         while -(-longest >> level) > max(1, side):
             level += 1
@@ -747,7 +772,13 @@ def _turned(option: str, size: Any) -> tuple[int, int] | None:
 
 
 class Level(_Lazy):
-    """A level of a surface: an array whose samples stand for blocks of pixels. `Surface.level` makes one."""
+    """A level of a surface: an array whose samples stand for blocks of pixels. `Surface.level` makes one.
+
+    >>> import relief_surfaces as relief
+    >>> wedge = relief.parse('relief version=1\\ncanvas width=256 height=4\\nramp axis="x" from=0 to=255')
+    >>> wedge.level(2).shape, wedge.level(2, "max")[0, :3]
+    ((1, 64), array([ 3,  7, 11], dtype=uint8))
+    """
 
     __slots__ = ("surface", "number", "statistic", "effort", "exact", "_shape")
 

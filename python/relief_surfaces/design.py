@@ -165,19 +165,40 @@ class Document:
         return f"<Document: {len(self.text.splitlines())} lines>"
 
     def check(self, **options: Any) -> Any:
-        """The errors and warnings of the design; `options` are those of `relief_surfaces.check`."""
+        """The errors and warnings of the design; `options` are those of `relief_surfaces.check`.
+
+        >>> from relief_surfaces import design as d
+        >>> found = d.document(d.canvas(width=40, height=30), d.fill(value=300)).check()
+        >>> [problem.code for problem in found]
+        ['E402']
+        """
         from . import check
 
         return check(self.text, **options)
 
     def open(self, images: Mapping[str, Any] | None = None, **options: Any) -> Any:
-        """The design as a surface; `options` are those of `relief_surfaces.parse`."""
+        """The design as a surface; `options` are those of `relief_surfaces.parse`.
+
+        >>> from relief_surfaces import design as d
+        >>> d.document(d.canvas(width=40, height=30), d.fill(value=7)).open()[0, :3]
+        array([7, 7, 7], dtype=uint8)
+        """
         from . import parse
 
         return parse(self.text, images, **options)
 
     def save(self, path: Any) -> None:
-        """Writes the design into a file."""
+        """Writes the design into a file.
+
+        >>> import os, tempfile
+        >>> import relief_surfaces as relief
+        >>> from relief_surfaces import design as d
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     file = os.path.join(folder, "plate.kdl")
+        ...     d.document(d.canvas(width=40, height=30), d.fill(value=7)).save(file)
+        ...     relief.open(file).shape
+        (30, 40)
+        """
         with open(path, "w", encoding="utf-8", newline="\n") as file:
             file.write(self.text)
 

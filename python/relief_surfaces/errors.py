@@ -126,7 +126,13 @@ def _problem(code: str, message: str, help: str | None, warning: bool, file: str
 
 
 class Problems(tuple[Problem, ...]):
-    """The problems of a design, in the order of its text. It is empty, and so false, where the design is right."""
+    """The problems of a design, in the order of its text. It is empty, and so false, where the design is right.
+
+    >>> import relief_surfaces as relief
+    >>> found = relief.check("relief version=1\\ncanvas width=4 height=3\\nfill value=300\\nfill value=1")
+    >>> len(found.errors) == len(found), [(problem.code, problem.line) for problem in found][0]
+    (True, ('E402', 3))
+    """
 
     __slots__ = ()
 

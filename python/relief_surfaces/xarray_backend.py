@@ -30,12 +30,18 @@ class _Samples(BackendArray):
 
 
 class ReliefBackend(BackendEntrypoint):
-    """Opens a design file as a dataset with one variable, `surface`, of the axes y and x. It is read where it is indexed."""
+    """Opens a design file as a dataset with one variable, `surface`, of the axes y and x. It is read where it is indexed.
+
+    >>> import xarray
+    >>> data = xarray.open_dataset("../examples/sheet/design.kdl", engine="relief")
+    >>> data.surface.dims, data.surface.shape
+    (('y', 'x'), (1800000, 2000000))
+    """
 
     description: ClassVar[str] = "Designs of Relief, computed where they are read"
     """What xarray shows of it."""
-    url: ClassVar[str] = "https://pypi.org/project/relief-surfaces"
-    """Where it is found."""
+    url: ClassVar[str] = ""
+    """Where it is found: the address of the sources, once they have one."""
     open_dataset_parameters: ClassVar[tuple[str, ...]] = (
         "filename_or_obj",
         "drop_variables",

@@ -80,7 +80,7 @@ impl NodeKind for Distance {
                     least: 0,
                     greatest: MAX_RADIUS as i64,
                 },
-                "R: greater distances are not told apart",
+                "R: how far the profile reaches; a pixel with nothing set within R takes `beyond`",
             ),
             optional(
                 "side",

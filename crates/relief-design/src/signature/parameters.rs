@@ -279,8 +279,9 @@ pub(super) static PARAMETERS: [Signature; 25] = [
     },
     Signature {
         name: "stripe",
-        meaning: "Covers the lines in parts: all lines of one stripe come before those of the next. The last one, or the \
-                  only one, is filled with blank positions.",
+        meaning: "Cuts the raster into stripes across its lines: all lines of the first stripe come first, then all lines of the \
+                  second, and so on. Every line is as long as a stripe is wide. Where the last stripe reaches beyond the raster, \
+                  blank positions stand in place of pixels.",
         properties: &[
             required("width", SIZE, "pixels along a line"),
             optional(

@@ -1,8 +1,10 @@
 //! Draws the pictures of the designs in `examples/`, all by arithmetic that is exact on every machine:
 //!
 //! ```text
-//! cargo run -p relief-io --example make_images
+//! cargo run -p relief-io --example make_images [FOLDER]
 //! ```
+//!
+//! FOLDER takes the place of `examples/`: `.ci/examples` compares what is drawn there with what is committed.
 
 mod draw;
 mod font;
@@ -16,7 +18,8 @@ use relief_io::{FileSink, Format, Target};
 use relief_raster::{Depth, Rect};
 
 fn main() -> io::Result<()> {
-    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
+    let committed = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
+    let examples = std::env::args_os().nth(1).map_or_else(committed, PathBuf::from);
     let (cell, logo) = (cell(), logo());
     for folder in ["texture", "logo", "sheet"] {
         save_gray(examples.join(folder).join("cell.png"), &cell, Depth::Eight)?;
