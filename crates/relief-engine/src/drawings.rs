@@ -22,7 +22,7 @@ const LEAST: u64 = 4 << 20;
 pub struct SlowDrawing {
     /// The line of the design where it stands.
     pub line: u32,
-    /// About how many seconds a core takes for 1 024 × 64 pixels of it: within a factor of 4 on a common processor.
+    /// About how many seconds a core takes for 1 024 × 64 pixels of it: within a factor of 5 on a common processor.
     pub seconds: f64,
 }
 

@@ -264,8 +264,9 @@ pub(super) static PARAMETERS: [Signature; 25] = [
     },
     Signature {
         name: "let",
-        meaning: "A name for the value of an expression, in all expressions of its `formula` that follow. It is computed \
-                  once for a pixel, however often the name stands.",
+        meaning: "A name for the value of an expression, in all expressions of its `formula` that follow. However often \
+                  the name stands, it is computed once: constants before the first pixel, what depends on the column or the row \
+                  alone once for each of them in a tile, the rest once for a pixel.",
         arguments: &[
             required(
                 "name",
