@@ -770,7 +770,10 @@ impl<'a, 'i> Drawer<'a, 'i> {
         if !state.style.visible || path.elements().is_empty() {
             return Ok(());
         }
-        let has_marks = matches!(node.tag_name().name(), "path" | "line" | "polyline" | "polygon");
+        let has_marks = matches!(
+            node.tag_name().name(),
+            "path" | "line" | "polyline" | "polygon" | "circle" | "ellipse" | "rect"
+        );
         if has_marks && state.style.markers.contains(&true) {
             self.warn(node, "markers are not drawn");
         }

@@ -349,10 +349,10 @@ fn only_the_rows_that_can_differ_are_streamed() {
     assert!(
         ended
             .text_of(0)
-            .starts_with("rows 4 to 6 can differ: sent as the region 0,4,40x3\n"),
+            .starts_with("rows 4 to 7 can differ: sent as the region 0,4,40x4\n"),
         "{ended:?}"
     );
-    assert!(std::fs::read(&lines).unwrap() == all[4 * 40..7 * 40]);
+    assert!(std::fs::read(&lines).unwrap() == all[4 * 40..8 * 40]);
     // Changes far from each other are jobs of their own, and each file has a name of its own.
     let apart = beside(
         &folder,
@@ -387,13 +387,66 @@ fn only_the_rows_that_can_differ_are_streamed() {
         &before,
     ]);
     for text in [
-        "rows 4 to 6 can differ: sent as the region 0,4,40x3\n",
-        "rows 20 to 20 can differ: sent as the region 0,20,40x1\n",
+        "rows 4 to 7 can differ: sent as the region 0,4,40x4\n",
+        "rows 20 to 21 can differ: sent as the region 0,20,40x2\n",
     ] {
         assert!(ended.text_of(0).contains(text), "{ended:?}");
     }
-    assert!(std::fs::read(folder.path().join("lines-4")).unwrap() == all[4 * 40..7 * 40]);
-    assert!(std::fs::read(folder.path().join("lines-20")).unwrap() == all[20 * 40..21 * 40]);
+    assert!(std::fs::read(folder.path().join("lines-4")).unwrap() == all[4 * 40..8 * 40]);
+    assert!(std::fs::read(folder.path().join("lines-20")).unwrap() == all[20 * 40..22 * 40]);
+    // A stripe begins and ends where lines that alternate from the last row on, or swaths, do.
+    let from_below = ["--start", "bottom-left", "--direction", "serpentine"];
+    let all = run(&[&["stream", &after, &address, "--raw", "-q"], &from_below[..]].concat());
+    assert_eq!(all.code, Some(0), "{all:?}");
+    let whole = std::fs::read(&lines).unwrap();
+    let part = run(&[
+        &[
+            "stream",
+            &after,
+            &address,
+            "--raw",
+            "-q",
+            "--only-changed",
+            &before,
+        ],
+        &from_below[..],
+    ]
+    .concat());
+    assert!(part.text_of(0).starts_with("rows 4 to 7 can differ"), "{part:?}");
+    // Of 30 rows the last 22 go before them.
+    assert!(std::fs::read(&lines).unwrap() == whole[22 * 40..26 * 40]);
+    let swaths = run(&[
+        "stream",
+        &after,
+        &address,
+        "--raw",
+        "-q",
+        "--only-changed",
+        &before,
+        "--swath",
+        "3",
+    ]);
+    assert!(
+        swaths.text_of(0).starts_with("rows 0 to 11 can differ"),
+        "{swaths:?}"
+    );
+    for other in [
+        &["--interleave", "2"][..],
+        &["--axis", "column"],
+        &["--stripe", "20"],
+    ] {
+        run(&[
+            &["stream", &after, &address, "--raw", "--only-changed", &before],
+            other,
+        ]
+        .concat())
+        .failed(2, "send the whole job");
+    }
+    // Nothing is sent where one of them cannot be.
+    let lost = format!("file:{}", folder.path().join("{row}/lines").to_str().unwrap());
+    std::fs::create_dir(folder.path().join("4")).unwrap();
+    run(&["stream", &apart, &lost, "--raw", "-q", "--only-changed", &before]).failed(1, "cannot write into");
+    assert!(!folder.path().join("4/lines").exists());
     let same = run(&[
         "stream",
         &before,

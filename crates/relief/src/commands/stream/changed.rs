@@ -3,22 +3,24 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-use relief_engine::differing;
+use relief_engine::{Raster, differing};
+use relief_machine::Error;
 use relief_raster::Rect;
-use relief_scan::Halftone;
+use relief_scan::{Halftone, Program};
 
 use crate::arguments::Reading;
 use crate::commands::diff::same_pictures;
 use crate::design::{self, Opened, Warnings};
 use crate::failure::Failure;
 
+use super::inputs;
 use super::scan::ScanArguments;
 
 /// The most stripes that are sent: each is a job of its own.
 const MOST_STRIPES: usize = 64;
 
 /// The stripes of rows of the canvas of `file`, from edge to edge and from the top, in which it can differ from `before`; none where both
-/// compute the same. Each begins at an even row, so that lines which alternate go as they did. Of more than [`MOST_STRIPES`] the nearest are
+/// compute the same. They are so long that lines which alternate go as they did, and swaths begin where they did. Of more than [`MOST_STRIPES`] the nearest are
 /// one, with what lies between them.
 ///
 /// # Errors
@@ -52,10 +54,8 @@ pub(super) fn stripes(
         );
     }
     let node = new.design.scan().cloned().unwrap_or_default();
-    if !matches!(
-        lines.over(&node.scan, new.design.canvas().pixel)?.halftone,
-        None | Some(Halftone::Threshold { .. })
-    ) {
+    let scan = lines.over(&node.scan, one.pixel)?;
+    if !matches!(scan.halftone, None | Some(Halftone::Threshold { .. })) {
         return refused(
             "a halftone begins anew with the rows that are sent, so that its dots would not fit those around them; \
              send the whole job"
@@ -64,14 +64,73 @@ pub(super) fn stripes(
     }
     let same = same_pictures(&new, &old)?;
     let rects = differing(&old.design, &new.design, &|name| same.contains(name))?;
+    let tables = inputs::tables(&new, &node)?;
+    let program = |height: u64| {
+        let raster = Raster::new(one.width, height, one.depth).with_pixel(one.pixel);
+        Program::new(&scan, &tables, &raster).map_err(Error::from)
+    };
+    let whole = program(one.height)?;
+    // From one swath to the next, of which every other may go backwards.
+    let step = scan.swath.map_or(1, |swath| {
+        u64::from(swath.lines.saturating_sub(swath.overlap).max(1))
+    });
     let rows = rects
         .iter()
-        .map(|rect| (rect.y() - rect.y().rem_euclid(2), rect.bottom()))
+        .map(|rect| aligned((rect.y(), rect.bottom()), one.height, 2 * step))
         .collect();
-    Ok(joined(rows, MOST_STRIPES)
+    let stripes: Vec<Rect> = joined(rows, MOST_STRIPES)
         .into_iter()
         .filter_map(|(top, bottom)| Rect::new(0, top, one.width, bottom.abs_diff(top)))
-        .collect())
+        .collect();
+    for rows in &stripes {
+        let part = program(rows.height())?;
+        let (above, below) = (rows.y().unsigned_abs(), one.height - rows.bottom().unsigned_abs());
+        if scan.stripe.is_some()
+            || !goes_on(&whole, &part, above / step)
+            || !goes_on(&whole, &part, below / step)
+        {
+            return refused(format!(
+                "lines of rows {} to {} alone are not those of the whole job, which go along columns, in interleaved passes, or in stripes or \
+                 swaths that begin elsewhere; send the whole job",
+                rows.y(),
+                rows.bottom() - 1
+            ));
+        }
+    }
+    Ok(stripes)
+}
+
+/// Rows with those around them, so that as many whole units lie above and below them as may be: lines begin at either side.
+fn aligned((top, bottom): (i64, i64), height: u64, unit: u64) -> (i64, i64) {
+    let whole = |rows: i64| rows - rows.rem_euclid(unit.cast_signed());
+    let height = height.cast_signed();
+    (whole(top), height - whole(height - bottom))
+}
+
+/// Whether lines of a part of the rows are those of the whole job from a line on, in every pass: what they cover and which way they go. They follow
+/// each other in one order, so that the first and the last few tell.
+fn goes_on(whole: &Program, part: &Program, from: u64) -> bool {
+    const FEW: u64 = 8;
+    let passes = u64::from(whole.passes().max(1));
+    if passes != u64::from(part.passes().max(1)) {
+        return false;
+    }
+    let (of_whole, of_part) = (whole.lines() / passes, part.lines() / passes);
+    let first = part.travel(0).zip(whole.travel(from));
+    let Some(down) = first.and_then(|(part, whole)| whole.lines.start.checked_sub(part.lines.start)) else {
+        return false;
+    };
+    let some = (0..of_part.min(FEW)).chain(of_part.saturating_sub(FEW)..of_part);
+    some.flat_map(|line| [(0, line), (passes - 1, line)])
+        .all(|(pass, line)| {
+            let both = part
+                .travel(pass * of_part + line)
+                .zip(whole.travel(pass * of_whole + from + line));
+            both.is_some_and(|(mut part, whole)| {
+                part.lines = part.lines.start + down..part.lines.end + down;
+                part == whole
+            })
+        })
 }
 
 /// Ranges that neither meet nor touch, in their order, at most so many: of more those with the fewest rows between them are one.

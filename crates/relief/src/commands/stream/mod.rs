@@ -301,6 +301,7 @@ fn only_changed(stream: &Stream, file: &std::path::Path, before: &std::path::Pat
     let mut ledger = Ledger::default();
     for job in &jobs {
         check(job, true, &mut ledger)?;
+        free(job)?;
     }
     for (job, rows) in jobs.iter().zip(&stripes) {
         let (top, bottom) = (rows.y(), rows.bottom() - 1);
@@ -311,6 +312,27 @@ fn only_changed(stream: &Stream, file: &std::path::Path, before: &std::path::Pat
             rows.height()
         )?;
         begin(job)?;
+    }
+    Ok(())
+}
+
+/// Refuses a job whose manifest is there already, or whose file of lines has no folder to lie in.
+fn free(stream: &Stream) -> Result<(), Failure> {
+    let wrong = |action, path: &std::path::Path, kind: io::ErrorKind| {
+        Err(Failure::File {
+            action,
+            path: path.display().to_string(),
+            source: kind.into(),
+        })
+    };
+    if let Some(path) = stream.manifest.as_deref().filter(|path| path.exists()) {
+        return wrong("cannot create", path, io::ErrorKind::AlreadyExists);
+    }
+    if let Address::File(path) = stream.address.as_deref().unwrap_or_default().parse()? {
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
+            return wrong("cannot write into", folder, io::ErrorKind::NotFound);
+        }
     }
     Ok(())
 }
