@@ -235,7 +235,7 @@ fn a_sheet_of_marks_is_known_within_a_32nd() {
         );
         let images = pictures_of_marks(max);
         let renderer = renderer(&parse_with(&text, &images), &images, &Options::default().levels());
-        for of in 5..=13 {
+        for of in 6..=13 {
             let (columns, rows) = renderer.level_size(of);
             let window =
                 Rect::sized(64, 64).translated((columns / 3).cast_signed(), (rows / 5).cast_signed());

@@ -248,7 +248,7 @@ fn devices_that_would_wait_for_the_host_are_left_alone() {
 #[test]
 fn the_host_keeps_tiles_of_what_it_computes_for_a_device() {
     let Some(device) = device() else { return };
-    let root = "bilateral sigma=2 range=20 { (source)noise seed=1 }";
+    let root = "bilateral sigma=2 range=20 { (source)perlin size=32 seed=1 }";
     let (design, images) = canvas(4096, 4096, 8, root);
     let options = Options::default();
     let cache = |options: &Options| Plan::new(&design, &images, options).unwrap().peak().cache;

@@ -505,10 +505,10 @@ fn properties_that_change_the_picture_are_told() {
     ] {
         assert_eq!(told(&rect(property)), Vec::<String>::new(), "{property}");
     }
-    // Markers are drawn on paths and lines alone.
-    assert_eq!(
-        told("<rect width='9' height='9' marker-mid='url(#m)'/>"),
-        Vec::<String>::new()
+    // SVG 2 has them on every shape.
+    is_told_once(
+        "<rect width='9' height='9' marker-mid='url(#m)'/>",
+        "2:1: markers are not drawn",
     );
     // No box, no shape; a group is what it holds.
     assert_eq!(bounds(&rect("display:contents")), None);
