@@ -160,11 +160,13 @@ impl Levels {
             .map(|picture| PlaneSums::bytes(picture.held.width(), picture.held.height()));
         let tables = program.tables.iter().map(|table| TableSums::bytes(table.len()));
         let refining = LEAF * LEAF * program.canvas.depth.bytes() + MOST_PARTS * size_of::<Part>() as u64;
-        // A node asks its children one after the other, and holds what it knows itself, and what lies under those that are looked at together.
-        let asked = chunk(threads, program.nesting) as u64;
-        let asking = 3 * (program.nesting as u64 + 1) * 2 * asked * size_of::<Block>() as u64;
-        let piece = PIECE * size_of::<Summary>() as u64;
         let lays = (program.steps.iter()).any(|step| step.kind.repeats().is_some());
+        // A node asks its children one after the other, and holds what it knows itself; where planes may lie over a texture, also what lies
+        // under them.
+        let asked = chunk(threads, program.nesting) as u64;
+        let held = if lays { 3 } else { 2 };
+        let asking = held * (program.nesting as u64 + 1) * 2 * asked * size_of::<Block>() as u64;
+        let piece = PIECE * size_of::<Summary>() as u64;
         program
             .steps
             .iter()
