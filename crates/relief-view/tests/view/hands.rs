@@ -58,10 +58,12 @@ fn one_finger_moves_the_raster_and_two_pinch_it() {
     browser.wait(&near("z", 8.0, 0.5));
     assert!((number("x") - x).abs() <= 6.0 && (number("y") - y).abs() <= 6.0);
     browser.exact();
-    // What is seen then is the raster there, of which the middle of the window shows a pixel.
-    let middle = (number("x").floor() as i64, number("y").floor() as i64);
-    browser.mouse(&[(left, top)], false);
-    let sample = read(&served.renderer(0), Rect::new(middle.0, middle.1, 1, 1).unwrap())[0];
+    // What is seen then is the raster there. Rounding decides on the edge of a pixel, so the mouse points into the middle of one.
+    let pixel = |name: &str| number(name).round();
+    let shift = |name: &str| ((pixel(name) + 0.5 - number(name)) * 8.0).round() as i32;
+    browser.mouse(&[(left + shift("x"), top + shift("y"))], false);
+    let at = Rect::new(pixel("x") as i64, pixel("y") as i64, 1, 1).unwrap();
+    let sample = read(&served.renderer(0), at)[0];
     browser.wait(&format!(
         "document.getElementById('value').textContent === 'sample {sample}'"
     ));

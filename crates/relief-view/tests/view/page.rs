@@ -79,7 +79,8 @@ impl Browser {
                 "browserName": "chrome",
                 "goog:chromeOptions": {"args": arguments},
                 "goog:loggingPrefs": {"browser": "ALL"},
-                "timeouts": {"script": 240_000},
+                // Less than the client waits for an answer, so that what was waited for is told.
+                "timeouts": {"script": 100_000},
             }}}),
         );
         browser.session = made["sessionId"].as_str().unwrap().to_owned();
@@ -102,7 +103,7 @@ impl Browser {
         };
         let reply = request(self.address, method, path, &[], &body);
         let value = reply.json()["value"].clone();
-        assert_eq!(reply.status, 200, "{method} {path}: {value}");
+        assert_eq!(reply.status, 200, "{method} {path} {body}: {value}");
         value
     }
 
