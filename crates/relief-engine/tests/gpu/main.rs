@@ -25,6 +25,7 @@ mod distances;
 mod elsewhere;
 mod host;
 mod jobs;
+mod levels;
 mod memory;
 mod nodes;
 mod random;
