@@ -217,7 +217,7 @@ struct Numbering<'d> {
     apart: HashSet<Arc<str>>,
     tables: Vec<Arc<[u16]>>,
     by_entries: HashMap<Arc<[u16]>, usize>,
-    /// Tables as the design holds them, which are looked at once each.
+    /// Tables that the design holds, which are looked at once each. None that ends earlier may be here: another would get its place.
     by_place: HashMap<*const u16, usize>,
     table_bytes: u64,
 }
@@ -239,6 +239,17 @@ impl<'d> Numbering<'d> {
             by_place: HashMap::new(),
             table_bytes: 0,
         }
+    }
+
+    /// The number of a table with these entries, and whether it is new.
+    fn numbered(&mut self, entries: &Arc<[u16]>) -> (usize, bool) {
+        if let Some(number) = self.by_entries.get(entries) {
+            return (*number, false);
+        }
+        let number = self.tables.len();
+        self.tables.push(Arc::clone(entries));
+        self.by_entries.insert(Arc::clone(entries), number);
+        (number, true)
     }
 
     /// The step of a node with these children: a new one, or one that computes the same samples. The root is always new,
@@ -348,12 +359,17 @@ impl Resources for Numbering<'_> {
             return *number;
         }
         self.table_bytes = self.table_bytes.saturating_add(2 * entries.len() as u64);
-        let tables = &mut self.tables;
-        let number = *self.by_entries.entry(Arc::clone(entries)).or_insert_with(|| {
-            tables.push(Arc::clone(entries));
-            tables.len() - 1
-        });
+        let number = self.numbered(entries).0;
         self.by_place.insert(entries.as_ptr(), number);
+        number
+    }
+
+    fn made_table(&mut self, entries: Vec<u16>) -> usize {
+        let bytes = 2 * entries.len() as u64;
+        let (number, is_new) = self.numbered(&entries.into());
+        if is_new {
+            self.table_bytes = self.table_bytes.saturating_add(bytes);
+        }
         number
     }
 

@@ -52,8 +52,11 @@ pub(crate) trait Inputs<S: Sample> {
 
 /// Numbers what nodes of a program share.
 pub(crate) trait Resources {
-    /// The number of a table; tables of the same entries are one.
+    /// The number of a table that the design holds; tables of the same entries are one.
     fn table(&mut self, entries: &Arc<[u16]>) -> usize;
+
+    /// As [`table`](Self::table), of one that a node has made, which the program then holds.
+    fn made_table(&mut self, entries: Vec<u16>) -> usize;
 
     /// The number of a picture of so many columns and rows.
     fn picture(&mut self, path: &Arc<str>, conversion: Conversion, size: (u64, u64)) -> usize;

@@ -1,7 +1,5 @@
 //! `dither`: grays as dots of 0 and M, by a matrix of levels.
 
-use std::sync::Arc;
-
 use relief_design::halftone::Matrix;
 use relief_design::kinds;
 use relief_design::tree;
@@ -94,15 +92,14 @@ impl Tile for Dither {
         let (width, height) = (matrix.width as u64, matrix.height() as u64);
         let least = matrix.levels.iter().copied().min().unwrap_or(0);
         let greatest = matrix.levels.iter().copied().max().unwrap_or(0);
-        let levels: Arc<[u16]> = matrix.levels.into();
         Ok(Self {
-            table: resources.table(&levels),
             width,
             height,
             shift: matrix.shift,
             spot: matrix.spot,
             least,
             greatest,
+            table: resources.made_table(matrix.levels),
         })
     }
 

@@ -55,6 +55,37 @@ proptest! {
     }
 }
 
+/// Screens of as many levels: whichever tables are shared, each node has its own dots.
+#[test]
+fn every_screen_of_a_plate_has_its_own_levels() {
+    const DOTS: [&str; 4] = ["round", "line", "diamond", "ellipse"];
+    let screen = |dot: &str, x: usize| {
+        format!(
+            "dither \"screen\" frequency=\"60lpcm\" dot=\"{dot}\" x={x} width=64 {{ (source)ramp axis=\"y\" from={} to=250 }}\n",
+            x / 10
+        )
+    };
+    let text = |inner: &str| {
+        format!("relief version=1\ncanvas width=1536 height=64 pixel=\"10um\"\ncompose {{\n{inner}}}")
+    };
+    let drawn =
+        |inner: &str| rendered(&renderer(&parse(&text(inner)), &NoImages, &Options::default())).unwrap();
+    // Every dot is followed by each, after as many equal ones as there are.
+    let order = (0..24).map(|number| DOTS[(number / 4 + number % 4 * (number / 8)) % 4]);
+    let (mut plate, mut expected) = (String::new(), vec![0; 1536 * 64]);
+    for (number, dot) in order.enumerate() {
+        let (role, node) = (if number == 0 { "base" } else { "max" }, screen(dot, 64 * number));
+        plate += &format!("({role}){node}");
+        let alone = drawn(&format!("(base){node}"));
+        for (sample, other) in expected.iter_mut().zip(alone) {
+            *sample = other.max(*sample);
+        }
+    }
+    for _ in 0..8 {
+        assert!(drawn(&plate) == expected);
+    }
+}
+
 /// A picture of 60 × 40 pixels, and how often it was read.
 #[derive(Default)]
 struct Counted(Arc<Mutex<Vec<String>>>);

@@ -136,6 +136,23 @@ fn composed(item: Item) -> Item {
     }
 }
 
+/// A model of which only the pictures are asked for: whatever their size, they have one.
+fn any_picture() -> Model {
+    let picture = Picture {
+        width: 1,
+        height: 1,
+        samples: vec![0],
+    };
+    Model {
+        width: 1,
+        height: 1,
+        max: 255,
+        pictures: vec![picture; PICTURES],
+        definitions: Vec::new(),
+        root: Fill(0).into(),
+    }
+}
+
 /// A pattern without a size where it has a natural one, which that of its children then is; else of this size.
 fn of_natural_size(mut item: Item, width: u64, height: u64) -> Item {
     let endless = matches!(
@@ -146,8 +163,11 @@ fn of_natural_size(mut item: Item, width: u64, height: u64) -> Item {
             | Kind::FractionalRepeat(_)
             | Kind::FractionalLattice(_)
     );
-    let made_of_nothing = item.kind.children().is_empty() && !item.kind.has_own_size();
-    if endless || made_of_nothing {
+    // One may also lie wholly left of where it begins, or above.
+    let is_sized = |item: &Item| {
+        item.kind.has_own_size() && matches!(any_picture().natural_size(item), (Some(_), Some(_)))
+    };
+    if endless || item.kind.children().is_empty() && !is_sized(&item) {
         return item.sized(width, height);
     }
     (item.width, item.height) = (None, None);
