@@ -101,7 +101,7 @@ def asked(address, scene, level, tiles, effort, at_once):
                 x, y = waiting.get_nowait()
             except queue.Empty:
                 return
-            url = f"{address}/tile/{scene['key']}/root/mean/{level}/{x}/{y}?effort={EFFORTS[effort]}&view=bench.1"
+            url = f"{address}/tile/{scene['key']}/root/mean/{level}/{x}/{y}?effort={EFFORTS[effort]}{'&near=32' if effort == 0 else ''}&view=bench.1"
             with urllib.request.urlopen(url) as reply:
                 reply.read()
                 said = reply.headers["Relief-Exactness"]

@@ -54,7 +54,7 @@ def main():
             took, off = [], 0
             for column, row in list(dict.fromkeys(places))[: arguments.tiles]:
                 began = time.perf_counter()
-                response, _ = get(f"/tile/{scene['key']}/root/mean/{level}/{column}/{row}?effort={EFFORT}")
+                response, _ = get(f"/tile/{scene['key']}/root/mean/{level}/{column}/{row}?effort={EFFORT}&near=32")
                 took.append((time.perf_counter() - began) * 1000)
                 said = response.getheader("relief-exactness")
                 off = max(off, 0 if said == "exact" else int(said.split()[-1]))

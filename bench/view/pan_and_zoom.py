@@ -20,6 +20,7 @@ import time
 WINDOW = (1200, 760)
 TILE = 256
 EFFORT = 1 << 20
+NEAR = 32
 
 # Where the middle of the window is, in parts of the raster, and how many pixels of the raster a pixel of the screen has; the steps between
 # two such places follow each other geometrically in scale.
@@ -97,7 +98,7 @@ def asked(client, key, wanted, at_once):
                     return
                 level, column, row = waiting.pop()
             began = time.perf_counter()
-            path = f"/tile/{key}/root/mean/{level}/{column}/{row}?effort={EFFORT}"
+            path = f"/tile/{key}/root/mean/{level}/{column}/{row}?effort={EFFORT}&near={NEAR}"
             status, exactness, _ = client.get(path)
             took = time.perf_counter() - began
             if status != 200:

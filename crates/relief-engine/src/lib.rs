@@ -65,7 +65,7 @@ pub use counts::Counts;
 pub use difference::{Compared, compare, differing};
 pub use drawings::SlowDrawing;
 pub use error::Error;
-pub use levels::{Exactness, KnownLevels, MAX_LEVEL, Statistic};
+pub use levels::{Effort, Exactness, KnownLevels, MAX_LEVEL, Statistic};
 pub use node::Summary;
 pub use plan::{
     DEFAULT_MEMORY, DevicePlan, Kept, MAX_THREADS, Options, Peak, Plan, PlannedChild, PlannedNode, Shape,

@@ -15,7 +15,7 @@ use crate::deal::deal;
 use crate::error::describe;
 #[cfg(feature = "gpu")]
 use crate::gpu::Gpus;
-use crate::levels::{Exactness, KnownLevels, MAX_LEVEL, Statistic};
+use crate::levels::{Effort, Exactness, KnownLevels, MAX_LEVEL, Statistic};
 use crate::node::{Bounds, Summary};
 use crate::plan::Plan;
 use crate::prepared::{Prepared, Start};
@@ -445,8 +445,8 @@ impl Renderer {
         (raster.width.div_ceil(side), raster.height.div_ceil(side))
     }
 
-    /// Reads a window of a level, in coordinates of the level, into `out`, packed. At most `effort` samples of the raster are computed for
-    /// all of it: with `u64::MAX` the result is exact, however long that takes; with less it may not be, and says how far it may be off.
+    /// Reads a window of a level, in coordinates of the level, into `out`, packed. As many samples of the raster are computed for all of it as
+    /// `effort` says: with `u64::MAX` the result is exact, however long that takes; with less it may not be, and says how far it may be off.
     /// The plan must have been made with [`Options::levels`](crate::Options::levels).
     ///
     /// # Errors
@@ -458,10 +458,11 @@ impl Renderer {
         level: u32,
         window: Rect,
         statistic: Statistic,
-        effort: u64,
+        effort: impl Into<Effort>,
         out: SamplesMut<'_>,
         cancel: &Cancel,
     ) -> Result<Exactness, Error> {
+        let effort = effort.into();
         if level > MAX_LEVEL {
             return Err(Error::Option {
                 option: "level",

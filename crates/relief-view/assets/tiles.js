@@ -3,6 +3,9 @@
 /** Samples of the raster that the server looks at for a tile, one after the other; the last is as many as it takes. */
 const EFFORTS = ["1048576", "16777216", "268435456", "4294967296", "18446744073709551615"];
 
+/** What is known within this part of the greatest sample is near enough for a first picture, where it cannot be exact. */
+const NEAR = 32;
+
 /** The most requests at the same time. A browser has six connections to a server, of which one tells of changes. */
 const MOST_AT_ONCE = 5;
 
@@ -142,7 +145,8 @@ export class Tiles {
     this.asked.set(address, request);
     let wait = 0;
     try {
-      const url = `${address}?effort=${EFFORTS[effort]}&view=${client}.${this.viewport}`;
+      const near = effort === 0 ? `&near=${NEAR}` : "";
+      const url = `${address}?effort=${EFFORTS[effort]}${near}&view=${client}.${this.viewport}`;
       const response = await fetch(url, { signal: request.signal });
       if (response.ok) {
         const [width, height, bits] = response.headers.get("relief-samples").split("x").map(Number);

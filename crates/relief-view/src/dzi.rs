@@ -69,6 +69,7 @@ pub(crate) async fn reply(
             statistic: Statistic::Mean,
         },
         effort: app.cost,
+        near: 0,
         exact: true,
         // Samples and the file.
         bytes: 3 * rect.area() as u64 * canvas.depth.bytes(),

@@ -1,6 +1,6 @@
 //! Samples of levels.
 
-use relief_engine::{Cancel, Depth, Exactness, OwnedSamples, Rect, Renderer, SamplesMut, Statistic};
+use relief_engine::{Cancel, Depth, Effort, Exactness, OwnedSamples, Rect, Renderer, SamplesMut, Statistic};
 
 use crate::fault::Fault;
 
@@ -17,11 +17,11 @@ pub(crate) struct Window {
 }
 
 impl Window {
-    /// Computes it, packed, looking at no more than `effort` samples of the raster for a level above 0.
+    /// Computes it, packed, with `effort` for a level above 0.
     pub(crate) fn read(
         &self,
         renderer: &Renderer,
-        effort: u64,
+        effort: Effort,
         cancel: &Cancel,
     ) -> Result<(OwnedSamples, Exactness), Fault> {
         let count = usize::try_from(self.rect.area()).unwrap_or(usize::MAX);
@@ -51,7 +51,7 @@ impl Window {
         cost: u64,
         cancel: &Cancel,
     ) -> Result<OwnedSamples, Fault> {
-        match self.read(renderer, cost, cancel)? {
+        match self.read(renderer, cost.into(), cancel)? {
             (samples, Exactness::Exact) => Ok(samples),
             _ => Err(Fault::inexact(cost)),
         }

@@ -13,7 +13,7 @@ use hyper::header::{
 };
 use hyper::{Method, Request, Response, StatusCode};
 use relief_design::NodeId;
-use relief_engine::{Exactness, Statistic};
+use relief_engine::{Effort, Exactness, Statistic};
 use tokio::sync::watch;
 
 use crate::answer::{self, Answer};
@@ -282,7 +282,7 @@ impl App {
             statistic,
         } = asked.window;
         let key = format!(
-            "{}{}/{level}/{}/{},{},{}x{}/{}",
+            "{}{}/{level}/{}/{},{},{}x{}/{}/{}",
             prefix(&scene.key, node),
             asked.what,
             name(statistic),
@@ -290,7 +290,8 @@ impl App {
             rect.y(),
             rect.width(),
             rect.height(),
-            asked.effort
+            asked.effort,
+            asked.near
         );
         let stamp = {
             let mut viewports = self.viewports.lock().unwrap_or_else(PoisonError::into_inner);
@@ -301,7 +302,8 @@ impl App {
         let slow = asked.effort > SLOW && level > 0 || !renderers.is_made(&scene, node);
         let work = move |cancel: &relief_engine::Cancel, reservation| {
             let renderer = renderers.get(&scene, node, &mut |_| (), cancel)?;
-            let (samples, exactness) = asked.window.read(&renderer, asked.effort, cancel)?;
+            let effort = Effort::new(asked.effort).near(asked.near);
+            let (samples, exactness) = asked.window.read(&renderer, effort, cancel)?;
             if asked.exact && exactness != Exactness::Exact {
                 return Err(Fault::inexact(asked.effort));
             }
@@ -328,6 +330,8 @@ pub(crate) struct Asked {
     pub(crate) what: &'static str,
     pub(crate) window: Window,
     pub(crate) effort: u64,
+    /// What is known within so many of its value is left as it is, where not all is exact with this effort.
+    pub(crate) near: u16,
     /// Whether anything else is refused.
     pub(crate) exact: bool,
     pub(crate) bytes: u64,
@@ -396,6 +400,11 @@ async fn tile(app: &Arc<App>, parts: [&str; 6], query: &Query<'_>) -> Result<Rep
         .ok_or_else(|| Fault::missing("the level has no such tile"))?;
     let depth = scene.design.canvas().depth;
     let effort = query.number("effort", Some(EFFORT))?;
+    // A part of the greatest sample.
+    let near = match query.number("near", Some(0))? {
+        0 => 0,
+        parts => (u64::from(depth.max()) / parts) as u16,
+    };
     let asked = Asked {
         what: "tile",
         window: Window {
@@ -404,6 +413,7 @@ async fn tile(app: &Arc<App>, parts: [&str; 6], query: &Query<'_>) -> Result<Rep
             statistic,
         },
         effort,
+        near,
         exact: false,
         bytes: rect.area() as u64 * depth.bytes(),
     };
@@ -465,6 +475,7 @@ async fn raw(app: &Arc<App>, query: &Query<'_>) -> Result<Reply, Fault> {
             statistic,
         },
         effort: app.cost,
+        near: 0,
         exact: true,
         bytes: rect.area() as u64 * depth.bytes(),
     };

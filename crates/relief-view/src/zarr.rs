@@ -213,7 +213,7 @@ impl Group {
                 rect,
                 statistic: Statistic::Mean,
             };
-            if window.read(renderer, self.cost, cancel)?.1 != Exactness::Exact {
+            if window.read(renderer, self.cost.into(), cancel)?.1 != Exactness::Exact {
                 return Ok(false);
             }
         }

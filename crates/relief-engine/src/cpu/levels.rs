@@ -11,7 +11,7 @@ use super::{Cpu, zeroed};
 use crate::Error;
 use crate::cancel::Cancel;
 use crate::error::caught;
-use crate::levels::{Exactness, LEAF, PIECE, Refining, SMALL, STRETCH, Statistic, chunk, direct};
+use crate::levels::{Effort, Exactness, LEAF, PIECE, Refining, SMALL, STRETCH, Statistic, chunk, direct};
 use crate::node::{Block, Bounds, Edges, Grid, Summary};
 
 /// The most that hints add to the edges of blocks along an axis, in parts of those that are there, and however few these are.
@@ -168,17 +168,17 @@ impl<S: Sample> Cpu<S> {
         }
     }
 
-    /// The samples of `window` of a level, packed into `out`; at most `effort` samples of the raster are computed for them all.
+    /// The samples of `window` of a level, packed into `out`, with `effort` for them all.
     pub(crate) fn read_level(
         &self,
         level: u32,
         window: Rect,
         statistic: Statistic,
-        effort: u64,
+        effort: Effort,
         out: &mut [S],
         cancel: &Cancel,
     ) -> Result<Exactness, Error> {
-        if level == 0 && u128::from(effort) >= window.area() {
+        if level == 0 && u128::from(effort.samples) >= window.area() {
             let (width, height) = (window.width() as usize, window.height() as usize);
             self.fill(window, ViewMut::packed(out, width, height), cancel)?;
             return Ok(Exactness::Exact);
@@ -188,7 +188,7 @@ impl<S: Sample> Cpu<S> {
         let width = window.width();
         let columns = width.min(PIECE);
         let rows = (PIECE / columns).max(1);
-        let mut left = effort;
+        let mut left = effort.samples;
         let mut off = 0;
         caught(window, || {
             for y in (0..window.height()).step_by(rows as usize) {
@@ -196,7 +196,16 @@ impl<S: Sample> Cpu<S> {
                     let piece = Rect::sized(columns, rows)
                         .translated(window.x() + x.cast_signed(), window.y() + y.cast_signed())
                         .intersection(&window);
-                    let (known, spent) = self.piece(level, piece, statistic, left, cancel)?;
+                    let (known, spent) = self.piece(
+                        level,
+                        piece,
+                        statistic,
+                        Effort {
+                            samples: left,
+                            ..effort
+                        },
+                        cancel,
+                    )?;
                     left -= if left == u64::MAX { 0 } else { spent.min(left) };
                     for (place, (least, most)) in known.into_iter().enumerate() {
                         let (column, row) = (place as u64 % piece.width(), place as u64 / piece.width());
@@ -219,9 +228,13 @@ impl<S: Sample> Cpu<S> {
         level: u32,
         piece: Rect,
         statistic: Statistic,
-        effort: u64,
+        effort: Effort,
         cancel: &Cancel,
     ) -> Result<(Vec<(u16, u16)>, u64), Error> {
+        let Effort {
+            samples: effort,
+            near,
+        } = effort;
         let raster = Rect::sized(self.plan.region.width(), self.plan.region.height());
         let edges = |from: i64, to: i64, end: i64| (from..=to).map(|edge| (edge << level).min(end)).collect();
         let xs: Vec<i64> = edges(piece.x(), piece.right(), raster.right());
@@ -235,14 +248,23 @@ impl<S: Sample> Cpu<S> {
         } else {
             (self.kept.workers).run(|| self.known(grid, cancel))?
         };
-        let open: Vec<usize> = (0..known.len())
+        let mut open: Vec<usize> = (0..known.len())
             .filter(|number| !statistic.is_settled(&known[*number]))
             .collect();
+        let pixels = open.iter().map(|number| known[*number].pixels);
+        let reaches = effort == u64::MAX || pixels.sum::<u128>() <= u128::from(effort);
+        if near > 0 && !reaches {
+            open.retain(|number| {
+                let (least, most) = statistic.of(&known[*number]);
+                most - least.midpoint(most) > near
+            });
+        }
         let spent = if open.is_empty() || effort == 0 {
             0
         } else if 1 << level <= SMALL {
             let side = (LEAF >> level) as usize;
-            (self.kept.workers).run(|| self.by_leaves(grid, side, &mut known, (statistic, effort), cancel))?
+            (self.kept.workers)
+                .run(|| self.by_leaves(grid, side, &mut known, (&open, statistic, effort), cancel))?
         } else {
             // Each as much as it may be off.
             let off = |number: &usize| {
@@ -251,9 +273,9 @@ impl<S: Sample> Cpu<S> {
             };
             let all: u128 = open.iter().map(off).sum();
             let shares: Vec<u64> = (open.iter())
-                .map(|number| match effort {
-                    u64::MAX => effort,
-                    _ => (u128::from(effort) * off(number) / all.max(1)) as u64,
+                .map(|number| match reaches {
+                    true => effort,
+                    false => (u128::from(effort) * off(number) / all.max(1)) as u64,
                 })
                 .collect();
             let (next, spent) = (AtomicUsize::new(0), AtomicU64::new(0));
@@ -322,14 +344,14 @@ impl<S: Sample> Cpu<S> {
         Ok(known.into_inner().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Computes leaves of `side` × `side` blocks in which a figure is not settled, those with the most of them first, as far as `effort`
-    /// goes. How many samples were computed.
+    /// Computes leaves of `side` × `side` blocks in which some are `open`, those that may be off the most first, as far as `effort` goes. How
+    /// many samples were computed.
     fn by_leaves(
         &self,
         grid: Grid<'_>,
         side: usize,
         known: &mut [Summary],
-        (statistic, effort): (Statistic, u64),
+        (open, statistic, effort): (&[usize], Statistic, u64),
         cancel: &Cancel,
     ) -> Result<u64, Error> {
         let (columns, rows) = (grid.columns(), grid.rows());
@@ -337,21 +359,19 @@ impl<S: Sample> Cpu<S> {
             xs: &grid.xs[column..=(column + side).min(columns)],
             ys: &grid.ys[row..=(row + side).min(rows)],
         };
-        let mut leaves: Vec<(usize, usize, u64)> = Vec::new();
-        for row in (0..rows).step_by(side) {
-            for column in (0..columns).step_by(side) {
-                let blocks = leaf(column, row);
-                let off = |number: usize| {
-                    let (x, y) = (number % blocks.columns(), number / blocks.columns());
-                    let (least, most) = statistic.of(&known[(row + y) * columns + column + x]);
-                    u64::from(most - least)
-                };
-                let off: u64 = (0..blocks.len()).map(off).sum();
-                if off > 0 {
-                    leaves.push((column, row, off));
-                }
-            }
+        let across = columns.div_ceil(side);
+        let mut off = vec![0_u64; across * rows.div_ceil(side)];
+        for number in open {
+            let (least, most) = statistic.of(&known[*number]);
+            off[number / columns / side * across + number % columns / side] += u64::from(most - least);
         }
+        let place = |(number, off): (usize, u64)| (number % across * side, number / across * side, off);
+        let mut leaves: Vec<(usize, usize, u64)> = off
+            .into_iter()
+            .enumerate()
+            .filter(|(_, off)| *off > 0)
+            .map(place)
+            .collect();
         leaves.sort_by_key(|(column, row, off)| (std::cmp::Reverse(*off), *row, *column));
         let mut spent = 0_u64;
         leaves.retain(|(column, row, _)| {

@@ -23,6 +23,34 @@ use table::TableSums;
 /// The coarsest level: one sample stands for the largest raster.
 pub const MAX_LEVEL: u32 = 40;
 
+/// How much is computed for an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Effort {
+    pub(crate) samples: u64,
+    pub(crate) near: u16,
+}
+
+impl Effort {
+    /// At most so many samples of the raster.
+    #[must_use]
+    pub const fn new(samples: u64) -> Self {
+        Self { samples, near: 0 }
+    }
+
+    /// Where these do not make everything exact, none is computed for what is known within `near` of its value already: a first answer is there
+    /// sooner, and as near as was asked for.
+    #[must_use]
+    pub const fn near(self, near: u16) -> Self {
+        Self { near, ..self }
+    }
+}
+
+impl From<u64> for Effort {
+    fn from(samples: u64) -> Self {
+        Self::new(samples)
+    }
+}
+
 /// Which figure of the pixels that a sample of a level stands for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Statistic {

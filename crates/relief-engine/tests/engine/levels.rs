@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use relief_engine::{
-    Cancel, Error, Exactness, NoImages, Options, Rect, Renderer, SamplesMut, Statistic, Summary,
+    Cancel, Effort, Error, Exactness, NoImages, Options, Rect, Renderer, SamplesMut, Statistic, Summary,
 };
 
 use crate::oracle::evaluate::Oracle;
@@ -20,7 +20,7 @@ fn level(
     level: u32,
     window: Rect,
     statistic: Statistic,
-    effort: u64,
+    effort: impl Into<Effort>,
 ) -> Result<(Vec<u16>, Exactness), Error> {
     let count = window.area() as usize;
     let (mut eight, mut sixteen) = (vec![0; count], vec![0; count]);
@@ -81,6 +81,7 @@ proptest! {
         place in fraction(),
         level_of in 0..9_u32,
         effort in prop_oneof![Just(0_u64), 1..3_000_u64, Just(u64::MAX)],
+        near in prop_oneof![2 => Just(0_u16), 1 => 1..3_000_u16],
         kept in proptest::option::of(0_u64..3_000),
         threads in 1..3_usize,
     ) {
@@ -92,7 +93,7 @@ proptest! {
         let (columns, rows) = renderer.level_size(level_of);
         let window = within(Rect::sized(columns, rows), place);
         for statistic in STATISTICS {
-            let (found, exactness) = level(&renderer, level_of, window, statistic, effort).unwrap();
+            let (found, exactness) = level(&renderer, level_of, window, statistic, Effort::new(effort).near(near)).unwrap();
             let off = match exactness {
                 Exactness::Exact => 0,
                 Exactness::Within(off) => off,
@@ -110,6 +111,35 @@ proptest! {
             prop_assert!(holds(&summary, pixels(&samples, raster.width, place)), "{summary:?} of {place:?}");
         }
     }
+}
+
+/// Half of the blocks are known within an eighth of the range, half within all of it: only these are computed where not all can be.
+#[test]
+fn what_is_near_enough_is_left_where_not_all_can_be_exact() {
+    let text = "relief version=1\ncanvas width=2048 height=1024\ncompose {\n(base)noise seed=3\n\
+                (over)map width=1024 { (source)noise seed=4; levels 0 255 96 160 }\n}";
+    let design = parse(text);
+    let renderer = renderer(&design, &NoImages, &Options::default().levels());
+    let whole = Rect::sized(8, 4);
+    let read = |effort: Effort| level(&renderer, 8, whole, Statistic::Mean, effort).unwrap();
+    let (exact, all) = read(Effort::new(u64::MAX));
+    assert_eq!(all, Exactness::Exact);
+    // The right half has a million samples, and looking costs a little.
+    let effort = (1 << 20) + (1 << 17);
+    let (found, near) = read(Effort::new(effort).near(32));
+    let Exactness::Within(near) = near else {
+        panic!("exact with half of the samples");
+    };
+    assert!((1..=32).contains(&near), "{near}");
+    for (at, (found, exact)) in found.iter().zip(&exact).enumerate() {
+        let most = if at % 8 < 4 { near } else { 0 };
+        assert!(found.abs_diff(*exact) <= most, "{at}: {found} for {exact}");
+    }
+    // Without it the left half has a share, and the right one is not exact.
+    let (found, _) = read(Effort::new(effort));
+    assert!((0..32).any(|at| at % 8 >= 4 && found[at] != exact[at]));
+    // What can be exact is.
+    assert_eq!(read(Effort::new(1 << 21).near(32)), (exact, Exactness::Exact));
 }
 
 /// Pictures of marks: strokes, and samples of any kind.
