@@ -33,8 +33,9 @@ use crate::error::describe;
 use crate::node::device::{Failure, Launch, Lowering};
 use crate::node::{Bounds, part};
 use crate::panics::message;
+use crate::plan::Plan;
+use crate::plan::devices::{self, Buffers};
 use crate::plan::planes::{Spared, materialised, needs, pitch, spared};
-use crate::plan::{Plan, devices};
 use crate::prepared::{Prepared, Start};
 use crate::sink::HandOver;
 use crate::source::ImageSource;
@@ -78,6 +79,8 @@ struct Device {
 
 /// What one thread computes with on its device: allocated once, used for every band.
 struct Slot {
+    /// How large its buffers are.
+    sizes: Buffers,
     output: Buffer,
     planes: Vec<Option<Buffer>>,
     /// What lies between the steps of a node's kernels.
@@ -263,7 +266,16 @@ impl<S: Sample> Gpus<S> {
             unpack(cast::<S>(&samples, piece)?, piece, rect, out);
             Ok::<_, Error>(())
         };
-        for strip in parts(rect, shape.band_width, shape.band_height) {
+        let reports = self.kept.devices.iter().map(|device| device.gpu.report());
+        let window = (rect.width(), rect.height());
+        let high = (slot.sizes).rows(
+            &self.plan.program,
+            shape,
+            window,
+            &self.kept.materialised,
+            reports,
+        );
+        for strip in parts(rect, shape.band_width, high) {
             if !device.compiled.load(Ordering::Acquire) {
                 self.compile_ahead(device, slot, strip, strip, cancel)?;
                 device.compiled.store(true, Ordering::Release);
@@ -446,6 +458,7 @@ impl<S: Sample> Gpus<S> {
             scratch: (sizes.scratch > 0).then(|| allocate(sizes.scratch)).transpose()?,
             host: HostPlane::default(),
             strip: None,
+            sizes,
         })
     }
 

@@ -285,6 +285,48 @@ pub(crate) struct Buffers {
     pub(crate) spans: u64,
 }
 
+impl Buffers {
+    /// Whether buffers of these sizes do where others would be allocated.
+    fn hold(&self, others: &Self) -> bool {
+        let planes = self.planes.iter().zip(&others.planes);
+        others.output <= self.output
+            && others.scratch <= self.scratch
+            && others.spans <= self.spans
+            && planes.into_iter().all(|(own, other)| other <= own)
+    }
+
+    /// How many rows of a window these hold at once, which were allocated for bands of this shape: of a window that is not as wide as a band
+    /// more than a band has.
+    pub(crate) fn rows<'a>(
+        &self,
+        program: &Program,
+        shape: Shape,
+        window: (u64, u64),
+        materialised: &[bool],
+        reports: impl Iterator<Item = &'a DeviceReport> + Clone,
+    ) -> u64 {
+        let mut rows = shape.band_height;
+        let (width, height) = window;
+        if width > shape.band_width / 2 {
+            return rows;
+        }
+        while rows < height {
+            let more = rows.saturating_mul(2).min(height);
+            let part = Shape {
+                band_width: width,
+                band_height: more,
+                ..shape
+            };
+            let holds = || self.hold(&buffers(program, part, more, materialised, reports.clone()));
+            if planes::check_sides(program, width, more).is_err() || !holds() {
+                break;
+            }
+            rows = more;
+        }
+        rows
+    }
+}
+
 /// The words of a buffer that all of some devices read well.
 fn readable<'a>(reports: impl Iterator<Item = &'a DeviceReport>, words: u64) -> u64 {
     let bytes = words.saturating_mul(4);

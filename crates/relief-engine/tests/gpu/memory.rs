@@ -49,6 +49,47 @@ fn windows_read_at_once_and_after_each_other_hold_no_more_than_planned() {
     }
 }
 
+/// Windows that are much narrower than the raster are read in parts higher than its bands, in the same memory.
+#[test]
+fn narrow_windows_are_read_in_the_memory_of_bands() {
+    let Some(device) = device() else { return };
+    let roots = [
+        "repeat step-x=97 step-y=41 { (pattern)image \"p0\" }",
+        "gauss sigma=2.5 { (source)noise seed=3 }",
+        "median radius=2 { (source)box radius=9 edge=\"mirror\" { (source)noise seed=3 } }",
+        "turn quarters=1 { (source)noise seed=4 width=400 height=3000 }",
+        "compose { (base)noise seed=5; (max)distance radius=12 { (mask)threshold level=252 { (source)noise seed=3 }; profile \"20 * d\" beyond=0 }; \
+         (over)disc diameter=380 x=77 y=9 value=40 }",
+        "dither \"bayer\" size=8 { (source)equalise { (source)noise seed=3 } }",
+    ];
+    for root in roots {
+        for rows in [1, 7] {
+            let (design, images) = canvas(3_000, 400, 8, root);
+            let options = Options::default().with(|with| with.tile = Some((3_000, rows)));
+            let here = crate::run::renderer(&design, &images, &Options::default().threads(2));
+            let there = on_device(device, &design, &images, &options).unwrap();
+            let expected = rendered(&here).unwrap();
+            let windows = [
+                (900, 13, 200, 380),
+                (2_937, 0, 63, 400),
+                (0, 399, 1, 1),
+                (1, 1, 1_499, 311),
+            ];
+            for (x, y, width, height) in windows {
+                let place = Rect::new(x, y, width, height).unwrap();
+                assert!(
+                    window(&there, place).unwrap() == part(&expected, 3_000, place),
+                    "{root} in bands of {rows} rows, {place:?}"
+                );
+            }
+            let planned = there.plan().device().unwrap().bytes;
+            for (id, bytes) in there.device_memory() {
+                assert!(bytes <= planned, "{id}: {bytes} bytes, {planned} planned: {root}");
+            }
+        }
+    }
+}
+
 #[test]
 fn what_no_device_holds_is_refused_with_figures() {
     let Some(device) = device() else { return };
