@@ -1,6 +1,9 @@
 //! Random designs against the oracle, and the same bytes by every way to compute them.
 
 use proptest::prelude::*;
+use proptest::strategy::ValueTree;
+use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};
+use relief_design::{Group, SIGNATURES};
 
 use crate::oracle::evaluate::Oracle;
 use crate::oracle::model::{Item, Model, Picture};
@@ -40,6 +43,35 @@ proptest! {
             check(&model, &expected, way)?;
         }
     }
+}
+
+/// A node of the language that no random design has would be held by no oracle.
+#[test]
+fn random_designs_have_every_node() {
+    let mut runner = TestRunner::new_with_rng(
+        ProptestConfig::default(),
+        TestRng::deterministic_rng(RngAlgorithm::ChaCha),
+    );
+    let models = models();
+    let mut texts = String::new();
+    for _ in 0..3_000 {
+        texts += &format!("{:?}\n", models.new_tree(&mut runner).unwrap().current());
+    }
+    let nodes = SIGNATURES
+        .iter()
+        .filter(|signature| signature.group == Group::Node);
+    let words = nodes.map(|signature| signature.name.to_owned());
+    // What one node makes in ways of their own.
+    let kinds = ["threshold", "bayer", "blue-noise", "screen"].map(|kind| format!("dither \"{kind}\""));
+    let is_in = |line: &str, word: &str| {
+        let line = line.trim_start();
+        let after_role = line.strip_prefix('(').and_then(|rest| rest.split_once(')'));
+        let rest = after_role.map_or(line, |(_, node)| node).strip_prefix(word);
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
+    };
+    let is_missing = |word: &String| !texts.lines().any(|line| is_in(line, word));
+    let missing: Vec<String> = words.chain(kinds).filter(is_missing).collect();
+    assert!(missing.is_empty(), "{missing:?}");
 }
 
 /// A design in which every way to keep a node occurs: pictures, cells with and without a border, whole patterns,

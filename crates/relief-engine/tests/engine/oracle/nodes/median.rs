@@ -1,4 +1,4 @@
-//! `median`: the samples of a square, sorted; one of them by its place.
+//! `median` and `rank`: the samples of a square, sorted; one of them by its place.
 
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
@@ -38,18 +38,55 @@ impl Node for Median {
     }
 
     fn branches(max: u16, inner: &Inner) -> Option<Weighted<Self>> {
+        Some((2, Self::any(max, inner).boxed()))
+    }
+}
+
+impl Median {
+    fn any(max: u16, inner: &Inner) -> impl Strategy<Value = Self> + use<> {
         let small = select(&[1_i64, 2, 3][..]);
         let great = if max == 255 { 4_i64..=16 } else { 4..=8 };
         let radius = prop_oneof![8 => small, 1 => great];
         let rank = proptest::option::of(any::<Index>());
-        let any = (radius, rank, select(&Edge::ALL[..]), inner.item.clone()).prop_map(
-            |(radius, rank, edge, source)| Self {
+        (radius, rank, select(&Edge::ALL[..]), inner.item.clone()).prop_map(|(radius, rank, edge, source)| {
+            Self {
                 radius,
                 rank: rank.map(|place| 1 + place.index((2 * radius as usize + 1).pow(2))),
                 edge,
                 source: Box::new(source),
-            },
-        );
-        Some((2, any.boxed()))
+            }
+        })
+    }
+}
+
+/// A median with a rank.
+#[derive(Clone, Debug)]
+pub(crate) struct Rank(Median);
+
+impl Node for Rank {
+    const NAME: &'static str = "rank";
+
+    fn children(&self) -> Vec<(&'static str, &Item)> {
+        self.0.children()
+    }
+
+    fn children_mut(&mut self) -> Vec<&mut Item> {
+        self.0.children_mut()
+    }
+
+    fn properties(&self, model: &Model, frame: Option<(u64, u64)>) -> String {
+        self.0.properties(model, frame)
+    }
+
+    fn sample(&self, at: &mut At<'_, '_>) -> u16 {
+        self.0.sample(at)
+    }
+
+    fn branches(max: u16, inner: &Inner) -> Option<Weighted<Self>> {
+        let ranked = |median: Median| {
+            let rank = median.rank.or(Some(1));
+            Self(Median { rank, ..median })
+        };
+        Some((1, Median::any(max, inner).prop_map(ranked).boxed()))
     }
 }

@@ -20,6 +20,7 @@ mod detrend;
 mod disc;
 mod distance;
 mod dither;
+mod ellipse;
 mod equalise;
 mod fill;
 mod flip;
@@ -47,6 +48,7 @@ mod shapes;
 mod sharpen;
 mod sided;
 mod sobel;
+mod text;
 mod texture;
 mod threshold;
 mod tones;
@@ -243,6 +245,7 @@ kinds! {
     disc::Disc,
     distance::Distance,
     dither::Dither,
+    ellipse::Ellipse,
     equalise::Equalise,
     fill::Fill,
     flip::Flip,
@@ -259,6 +262,7 @@ kinds! {
     local_threshold::LocalThreshold,
     map::Map,
     median::Median,
+    median::Rank,
     mesh::Mesh,
     morphology::Close,
     morphology::Dilate,
@@ -285,6 +289,7 @@ kinds! {
     sharpen::Sharpen,
     sobel::Sobel,
     sided::SidedDistance,
+    text::Text,
     texture::Perlin,
     texture::Worley,
     threshold::Threshold,

@@ -90,7 +90,7 @@ impl Shape {
 }
 
 /// To the end of the pixels in which the outlines end.
-fn reach(placed: &Placed) -> NaturalSize {
+pub(super) fn reach(placed: &Placed) -> NaturalSize {
     let points = || placed.contours.iter().flat_map(|(_, points)| points);
     let pixels = |end: Option<i64>| {
         let pixels = -(-end?).div_euclid(256);
