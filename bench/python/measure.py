@@ -83,7 +83,7 @@ def imported(rounds: int) -> dict[str, Any]:
 
 
 def of_dask(rounds: int, side: int, chunk: int) -> dict[str, Any]:
-    """The sum of `side` × `side` filtered samples: one thread here, and two processes of one thread each."""
+    """The sum of `side` × `side` filtered samples: one thread here, one process of Dask with one thread, and two of them."""
     from distributed import Client, LocalCluster
 
     text = "relief version=1\ncanvas width=65536 height=65536\ngauss sigma=12 { (source)noise seed=3 }"
@@ -96,10 +96,12 @@ def of_dask(rounds: int, side: int, chunk: int) -> dict[str, Any]:
         def summed(block: Any, number: int) -> Any:
             return block.sum(keepdims=True, dtype="u8")
 
-        def sums(number: int) -> int:
+        def sums(number: int, workers: list[str] | None = None) -> int:
             # Each round has names of its own, so that no result of one before is taken.
             total = array.map_blocks(summed, number=number, chunks=(1, 1), dtype="u8").sum()
-            return int(client.compute(total).result())
+            return int(client.compute(total, workers=workers).result())
+
+        one_worker = list(client.scheduler_info()["workers"])[:1]
 
         expected = sums(-1)
 
@@ -107,12 +109,15 @@ def of_dask(rounds: int, side: int, chunk: int) -> dict[str, Any]:
             assert sum(int(alone[y : y + chunk, x : x + chunk].sum(dtype="u8")) for y, x in places) == expected
 
         for number in range(rounds):
-            found.append((taken(here), taken(lambda: sums(number))))
-    times = sorted(one / two for one, two in found)
+            alone_took, two = taken(here), taken(lambda: sums(number))
+            found.append((alone_took, taken(lambda: sums(-2 - number, one_worker)), two))
+    times = sorted(one / two for one, _, two in found)
     return {
-        "one_thread_seconds": statistics.median(one for one, _ in found),
-        "two_processes_seconds": statistics.median(two for _, two in found),
+        "one_thread_seconds": statistics.median(one for one, _, _ in found),
+        "one_process_seconds": statistics.median(one for _, one, _ in found),
+        "two_processes_seconds": statistics.median(two for _, _, two in found),
         "ratio": statistics.median(times),
+        "to_one_process": statistics.median(one / two for _, one, two in found),
         "side": side,
         "chunk": chunk,
         "all": times,
@@ -235,6 +240,10 @@ def main() -> None:
         ("Dask over two processes ÷ one thread, 64 Mpx", "≥ 1.8", record["dask"]["ratio"], record["dask"]["ratio"] >= 1.8),
         ("… 1 Gpx", "≥ 1.8", record["dask_gigapixel"]["ratio"], record["dask_gigapixel"]["ratio"] >= 1.8),
         ("… 4 Gpx", "≥ 1.8", record["dask_longer"]["ratio"], record["dask_longer"]["ratio"] >= 1.8),
+        *(
+            (f"Dask over two processes ÷ Dask over one of one thread, {size}", "≥ 1.8", record[name]["to_one_process"], record[name]["to_one_process"] >= 1.8)
+            for size, name in [("64 Mpx", "dask"), ("1 Gpx", "dask_gigapixel"), ("4 Gpx", "dask_longer")]
+        ),
         ("two processes without Dask ÷ one thread, 1 Gpx", "–", record["processes"]["ratio"], None),
         ("import ÷ 50 ms", "≤ 1", record["import"]["of_50_ms"], record["import"]["of_50_ms"] <= 1),
     ]
