@@ -15,9 +15,9 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, mpsc};
+use std::sync::{Arc, OnceLock, mpsc};
 
-use relief_kernels::device::{Buffer, DeviceError, DeviceId, Gpu, HostSamples, Reading};
+use relief_kernels::device::{Buffer, DeviceError, DeviceId, DeviceReport, Gpu, HostSamples, Reading};
 use relief_kernels::fused::{self, Plane};
 use relief_raster::{Rect, Sample, ViewMut};
 
@@ -66,6 +66,8 @@ struct Kept<S> {
     /// What the host computes with, where it computes planes for devices.
     host: Option<Box<Cpu<S>>>,
     materialised: Vec<bool>,
+    /// How large the buffers of a lane are.
+    sizes: OnceLock<Buffers>,
     spared: Vec<Spared>,
 }
 
@@ -79,8 +81,6 @@ struct Device {
 
 /// What one thread computes with on its device: allocated once, used for every band.
 struct Slot {
-    /// How large its buffers are.
-    sizes: Buffers,
     output: Buffer,
     planes: Vec<Option<Buffer>>,
     /// What lies between the steps of a node's kernels.
@@ -179,6 +179,7 @@ impl<S: Sample> Gpus<S> {
             prepared: host.prepared(),
             host: (host_works || plan.levels).then(|| Box::new(host)),
             materialised,
+            sizes: OnceLock::new(),
             spared,
         };
         Ok(Self {
@@ -188,11 +189,56 @@ impl<S: Sample> Gpus<S> {
     }
 
     /// The same for a part of the raster.
-    pub(crate) fn part(&self, plan: Plan) -> Self {
+    pub(crate) fn part(&self, mut plan: Plan) -> Self {
+        let (rect, shape) = (plan.region, plan.shape);
+        // As high as the buffers hold, and still some for every lane.
+        let several = rect.height().div_ceil(2 * shape.bands as u64);
+        let rows = self.rows((shape.band_width, several));
+        if let Some(device) = &mut plan.device
+            && rows > shape.band_height
+        {
+            plan.shape.band_height = rows;
+            // Such a band computes what its halos read for itself.
+            device.strip = 1;
+        }
         Self {
             plan,
             kept: Arc::clone(&self.kept),
         }
+    }
+
+    /// How large the buffers of a lane are: as any strip and band of the whole raster need.
+    fn sizes(&self) -> &Buffers {
+        self.kept.sizes.get_or_init(|| self.sizes_of_whole())
+    }
+
+    fn sizes_of_whole(&self) -> Buffers {
+        let (whole, count) = (&self.kept.whole, self.kept.devices.len() as u64);
+        let strip = whole.device.as_ref().map_or(1, |device| device.strip);
+        let rows = devices::strip_rows(whole.shape, strip, count);
+        devices::buffers(
+            &whole.program,
+            whole.shape,
+            rows,
+            &self.kept.materialised,
+            self.reports(),
+        )
+    }
+
+    /// How many rows of a window the buffers of a lane hold at once.
+    fn rows(&self, window: (u64, u64)) -> u64 {
+        let whole = &self.kept.whole;
+        self.sizes().rows(
+            &whole.program,
+            whole.shape,
+            window,
+            &self.kept.materialised,
+            self.reports(),
+        )
+    }
+
+    fn reports(&self) -> impl Iterator<Item = &DeviceReport> + Clone {
+        self.kept.devices.iter().map(|device| device.gpu.report())
     }
 
     pub(crate) const fn plan(&self) -> &Plan {
@@ -266,15 +312,8 @@ impl<S: Sample> Gpus<S> {
             unpack(cast::<S>(&samples, piece)?, piece, rect, out);
             Ok::<_, Error>(())
         };
-        let reports = self.kept.devices.iter().map(|device| device.gpu.report());
-        let window = (rect.width(), rect.height());
-        let high = (slot.sizes).rows(
-            &self.plan.program,
-            shape,
-            window,
-            &self.kept.materialised,
-            reports,
-        );
+        let high = self.rows((rect.width(), rect.height()));
+        let high = high.max(shape.band_height);
         for strip in parts(rect, shape.band_width, high) {
             if !device.compiled.load(Ordering::Acquire) {
                 self.compile_ahead(device, slot, strip, strip, cancel)?;
@@ -434,11 +473,7 @@ impl<S: Sample> Gpus<S> {
 
     /// The buffers of one lane, as large as any strip and band need.
     fn slot(&self, device: &Device) -> Result<Slot, Error> {
-        let shape = self.kept.whole.shape;
-        let strip = self.plan.device.as_ref().map_or(1, |device| device.strip);
-        let rows = devices::strip_rows(shape, strip, self.kept.devices.len() as u64);
-        let reports = self.kept.devices.iter().map(|device| device.gpu.report());
-        let sizes = devices::buffers(&self.plan.program, shape, rows, &self.kept.materialised, reports);
+        let sizes = self.sizes();
         let allocate = |words: u64| {
             let words = usize::try_from(words).unwrap_or(usize::MAX);
             device
@@ -458,7 +493,6 @@ impl<S: Sample> Gpus<S> {
             scratch: (sizes.scratch > 0).then(|| allocate(sizes.scratch)).transpose()?,
             host: HostPlane::default(),
             strip: None,
-            sizes,
         })
     }
 

@@ -82,6 +82,14 @@ fn narrow_windows_are_read_in_the_memory_of_bands() {
                     "{root} in bands of {rows} rows, {place:?}"
                 );
             }
+            // Their bands are higher than those of the whole.
+            let place = Rect::new(700, 17, 300, 383).unwrap();
+            let narrow = there.part(place).unwrap();
+            assert!(narrow.plan().bands() <= 383 / u128::from(rows) / 2, "{root}");
+            assert!(
+                rendered(&narrow).unwrap() == part(&expected, 3_000, place),
+                "{root}"
+            );
             let planned = there.plan().device().unwrap().bytes;
             for (id, bytes) in there.device_memory() {
                 assert!(bytes <= planned, "{id}: {bytes} bytes, {planned} planned: {root}");
