@@ -18,8 +18,10 @@ pub(crate) const MAX: f64 = (1_u64 << 40) as f64;
 
 /// The nearest whole number, halves up. `value` lies within ±2^62.
 pub(crate) fn nearest(value: f64) -> i64 {
-    let whole = libm::floor(value);
-    whole as i64 + i64::from(value - whole >= 0.5)
+    // Cut towards 0, which is one more than the floor of what is less than 0 and not whole.
+    let cut = value as i64;
+    let floor = cut.saturating_sub(i64::from(cut as f64 > value));
+    floor.saturating_add(i64::from(value - floor as f64 >= 0.5))
 }
 
 /// A position in pixels to 1/256 px, if it is one.
