@@ -96,8 +96,8 @@ impl Quick<'_> {
                 byte
             }
             (
-                b'Z' | b'z' | b'L' | b'l' | b'H' | b'h' | b'V' | b'v' | b'C' | b'c' | b'S' | b's' | b'Q' | b'q'
-                | b'T' | b't' | b'A' | b'a',
+                b'Z' | b'z' | b'L' | b'l' | b'H' | b'h' | b'V' | b'v' | b'C' | b'c' | b'S' | b's' | b'Q'
+                | b'q' | b'T' | b't' | b'A' | b'a',
                 Some(_),
             ) => {
                 self.at += 1;
@@ -206,8 +206,8 @@ impl Quick<'_> {
 
 /// Powers of ten that are exact.
 const TENS: [f64; 23] = [
-    1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19,
-    1e20, 1e21, 1e22,
+    1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18,
+    1e19, 1e20, 1e21, 1e22,
 ];
 
 /// The decimal number that some text begins with, rounded to nearest, and how many bytes it has. `None` where it begins with none, and where it has an
@@ -318,9 +318,14 @@ mod tests {
 
     #[test]
     fn what_is_usual_is_read_here() {
-        let mut segments = Segments::new("M1.5,-2L3 4.25 -.5 6zm1 1h-2v3c1 2 3 4 5 6s1 2 3 4q1 2 3 4t5 6a1 2 3 01 4 5");
+        let mut segments =
+            Segments::new("M1.5,-2L3 4.25 -.5 6zm1 1h-2v3c1 2 3 4 5 6s1 2 3 4q1 2 3 4t5 6a1 2 3 01 4 5");
         assert!(segments.by_ref().all(|segment| segment.is_ok()));
-        assert!(segments.whole.is_none() && segments.given == 11, "{}", segments.given);
+        assert!(
+            segments.whole.is_none() && segments.given == 11,
+            "{}",
+            segments.given
+        );
         assert_eq!(decimal(b"-0.125,"), Some((-0.125, 6)));
         assert_eq!(decimal(b"9007199254740993"), None);
         assert_eq!(decimal(b"1e5"), None);

@@ -420,6 +420,9 @@ impl<'a, 'i> Drawer<'a, 'i> {
     pub(super) fn style(&mut self, node: Node<'a, 'i>, outer: &Style) -> Style {
         let mut style = outer.of(node, &self.sheet, &self.units);
         for fault in std::mem::take(&mut style.faults) {
+            if fault.is_told_once && self.warnings.iter().any(|told| told.what == fault.what) {
+                continue;
+            }
             let source = fault.spot.map_or(Source::Node(node.id()), Source::Sheet);
             self.tell_of(source, fault.what, Why::Undrawn);
         }
