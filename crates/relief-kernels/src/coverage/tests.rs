@@ -501,7 +501,10 @@ fn a_tile_is_one_sample_where_an_element_hides_all_edges_in_it() {
     };
     assert_eq!(told(&[small(200), clipped]), None);
     // It ends between the top of the tile and its bottom.
-    let lower = Shape::of(200, vec![vec![(-900, 500), (9_000, 500), (9_000, 9_000), (-900, 9_000)]]);
+    let lower = Shape::of(
+        200,
+        vec![vec![(-900, 500), (9_000, 500), (9_000, 9_000), (-900, 9_000)]],
+    );
     assert_eq!(told(&[small(200), lower]), None);
 }
 
