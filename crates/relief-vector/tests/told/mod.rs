@@ -547,7 +547,7 @@ fn taking_back_all_properties_is_told_at_every_place() {
         told("<g style='fill:red;all:unset'><rect width='9' height='9' style='ALL: initial'/></g>"),
         [
             "2:1: `all` in a style is not followed",
-            "2:30: `all` in a style is not followed",
+            "2:31: `all` in a style is not followed",
         ]
     );
     // No attribute is called so.
