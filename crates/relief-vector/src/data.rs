@@ -1,7 +1,8 @@
 //! The data of an SVG path, segment by segment.
 //!
-//! `svgtypes` says what path data are. What nearly all of them consist of, commands and decimal numbers without a fault, is read here in a third of
-//! the time; at the first byte that is anything else `svgtypes` reads them anew and goes on from there, so that faults and their places are its own.
+//! `svgtypes` says what path data are. What nearly all of them consist of, commands and decimal numbers without a fault, is read here, as long
+//! files of drawings are little else. At the first byte that is anything else `svgtypes` reads them anew and goes on from there, so that faults and their
+//! places are its own.
 
 use svgtypes::{PathParser, PathSegment};
 
