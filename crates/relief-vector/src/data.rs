@@ -49,7 +49,7 @@ impl Iterator for Segments<'_> {
         }
         match self.quick.next() {
             Ok(segment) => {
-                self.given += 1;
+                self.given += usize::from(segment.is_some());
                 segment.map(Ok)
             }
             Err(Unusual) => self.go_on(),
@@ -323,7 +323,7 @@ mod tests {
             Segments::new("M1.5,-2L3 4.25 -.5 6zm1 1h-2v3c1 2 3 4 5 6s1 2 3 4q1 2 3 4t5 6a1 2 3 01 4 5");
         assert!(segments.by_ref().all(|segment| segment.is_ok()));
         assert!(
-            segments.whole.is_none() && segments.given == 11,
+            segments.whole.is_none() && segments.given == 12,
             "{}",
             segments.given
         );
