@@ -18,8 +18,10 @@ pub(crate) const MAX: f64 = (1_u64 << 40) as f64;
 
 /// The nearest whole number, halves up. `value` lies within ±2^62.
 pub(crate) fn nearest(value: f64) -> i64 {
-    let whole = libm::floor(value);
-    whole as i64 + i64::from(value - whole >= 0.5)
+    // Cut towards 0, which is one more than the floor of what is less than 0 and not whole.
+    let cut = value as i64;
+    let floor = cut.saturating_sub(i64::from(cut as f64 > value));
+    floor.saturating_add(i64::from(value - floor as f64 >= 0.5))
 }
 
 /// A position in pixels to 1/256 px, if it is one.
@@ -90,8 +92,36 @@ const fn middle(a: Fine, b: Fine) -> Fine {
 
 /// Whether `p` lies within 1/16 px of the chord from `a` to `b`. Roots are floored, so a hair beyond counts as beyond.
 fn near(p: Fine, a: Fine, b: Fine) -> bool {
-    let (dx, dy) = (i128::from(b.0 - a.0), i128::from(b.1 - a.1));
-    let (px, py) = (i128::from(p.0 - a.0), i128::from(p.1 - a.1));
+    let (chord, place) = ((b.0 - a.0, b.1 - a.1), (p.0 - a.0, p.1 - a.1));
+    // Nearly all curves are so short that products of two sides fit 64 bits.
+    let is_short = |(x, y): Fine| x.unsigned_abs() < SHORT && y.unsigned_abs() < SHORT;
+    if is_short(chord) && is_short(place) {
+        near_in_64_bits(place, chord)
+    } else {
+        near_in_128_bits(place, chord)
+    }
+}
+
+/// Sides of which the sum of two products is less than 2^61.
+const SHORT: u64 = 1 << 30;
+
+fn near_in_64_bits((px, py): Fine, (dx, dy): Fine) -> bool {
+    const TOLERANCE: u64 = self::TOLERANCE as u64;
+    let along = px * dx + py * dy;
+    let length = dx * dx + dy * dy;
+    let from = |x: i64, y: i64| (x * x + y * y).unsigned_abs() <= TOLERANCE * TOLERANCE;
+    if along <= 0 {
+        return from(px, py);
+    }
+    if along >= length {
+        return from(px - dx, py - dy);
+    }
+    (px * dy - py * dx).unsigned_abs() <= TOLERANCE * short_root(length.unsigned_abs())
+}
+
+fn near_in_128_bits((px, py): Fine, (dx, dy): Fine) -> bool {
+    let (dx, dy) = (i128::from(dx), i128::from(dy));
+    let (px, py) = (i128::from(px), i128::from(py));
     let along = px * dx + py * dy;
     let length = dx * dx + dy * dy;
     let from = |x: i128, y: i128| (x * x + y * y).unsigned_abs() <= TOLERANCE * TOLERANCE;
@@ -104,6 +134,19 @@ fn near(p: Fine, a: Fine, b: Fine) -> bool {
     (px * dy - py * dx).unsigned_abs() <= TOLERANCE * root(length.unsigned_abs())
 }
 
+/// The floored root of a number less than 2^62.
+fn short_root(n: u64) -> u64 {
+    // Off by one at most: the number is rounded to 53 bits, and the root once more.
+    let root = libm::sqrt(n as f64) as u64;
+    if root * root > n {
+        root - 1
+    } else if (root + 1) * (root + 1) <= n {
+        root + 1
+    } else {
+        root
+    }
+}
+
 fn root(n: u128) -> u128 {
     match u64::try_from(n) {
         Ok(n) => u128::from(n.isqrt()),
@@ -113,6 +156,8 @@ fn root(n: u128) -> u128 {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn points(curve: [Fine; 4]) -> Vec<Fine> {
@@ -162,6 +207,29 @@ mod tests {
             }
         }
     }
+
+    proptest! {
+        #[test]
+        fn short_curves_are_halved_as_in_128_bits(
+            shift in 0..18_u32, place in (-TO..TO, -TO..TO), chord in (-TO..TO, -TO..TO), off in -5_000..5_000_i64,
+        ) {
+            let cut = |(x, y): Fine| (x >> shift, y >> shift);
+            let (place, chord) = (cut(place), cut(chord));
+            prop_assert_eq!(near_in_64_bits(place, chord), near_in_128_bits(place, chord));
+            // About as far from the chord as may be.
+            let beside = (chord.0 / 2 + off, chord.1 / 2 - off / 3);
+            prop_assert_eq!(near_in_64_bits(beside, chord), near_in_128_bits(beside, chord));
+        }
+
+        #[test]
+        fn roots_are_floored(root in 0..1_u64 << 31, more in 0..3_u64) {
+            for n in [root * root, (root * root).saturating_sub(1), root * root + more] {
+                prop_assert_eq!(short_root(n), n.isqrt());
+            }
+        }
+    }
+
+    const TO: i64 = SHORT as i64;
 
     #[test]
     fn a_curve_has_the_same_points_from_either_end() {

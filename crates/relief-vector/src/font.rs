@@ -8,8 +8,11 @@ use std::sync::Arc;
 use harfrust::{Buffer, Feature, ShapeOptions, ShaperFont, Tag};
 use kurbo::BezPath;
 use skrifa::attribute::Style;
+use skrifa::bitmap::{BitmapFormat, BitmapStrikes};
 use skrifa::instance::{LocationRef, Size};
 use skrifa::outline::{DrawSettings, OutlinePen};
+use skrifa::raw::TableProvider as _;
+use skrifa::raw::tables::svg::Svg;
 use skrifa::string::StringId;
 use skrifa::{FontRef, GlyphId, MetadataProvider};
 
@@ -168,6 +171,9 @@ impl Font {
         Ok(Outlines {
             outlines: font.outline_glyphs(),
             colours: font.color_glyphs(),
+            documents: font.svg().ok(),
+            pictures: [BitmapFormat::Sbix, BitmapFormat::Cbdt]
+                .map(|format| BitmapStrikes::with_format(&font, format)),
         })
     }
 }
@@ -281,12 +287,29 @@ fn families(font: &FontRef<'_>) -> Vec<String> {
 pub(crate) struct Outlines<'f> {
     outlines: skrifa::outline::OutlineGlyphCollection<'f>,
     colours: skrifa::color::ColorGlyphCollection<'f>,
+    /// Glyphs as SVG, and as pictures.
+    documents: Option<Svg<'f>>,
+    pictures: [Option<BitmapStrikes<'f>>; 2],
 }
 
+/// Sizes of pictures that are looked at: a font has a few, each of which has all its letters.
+const MAX_STRIKES: usize = 8;
+
 impl Outlines<'_> {
-    /// Whether a glyph has layers of colours.
+    /// Whether a glyph has layers of colours, or is a picture or a drawing beside its outline.
     pub(crate) fn is_coloured(&self, glyph: u32) -> bool {
-        self.colours.get(GlyphId::new(glyph)).is_some()
+        let glyph = GlyphId::new(glyph);
+        let mut strikes = self
+            .pictures
+            .iter()
+            .flatten()
+            .flat_map(|strikes| strikes.iter().take(MAX_STRIKES));
+        self.colours.get(glyph).is_some()
+            || self
+                .documents
+                .as_ref()
+                .is_some_and(|svg| svg.glyph_data(glyph).is_some())
+            || strikes.any(|strike| strike.get(glyph).is_some())
     }
 
     /// The outline of a glyph in font units, y up; empty where it has none.

@@ -19,6 +19,7 @@
 //! ```
 
 mod assembly;
+mod data;
 mod drawing;
 pub mod dxf;
 mod flatten;

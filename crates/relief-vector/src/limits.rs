@@ -126,11 +126,17 @@ impl Memory {
     }
 
     /// Makes room in a list, which doubles as it grows. While it grows the old room and the new one are both there.
+    #[inline]
     pub(crate) fn reserve<T>(&self, list: &mut Vec<T>, more: usize) -> Result<(), Refused> {
-        let (before, wanted) = (list.capacity(), list.len().saturating_add(more));
-        if wanted <= before {
+        if list.len().saturating_add(more) <= list.capacity() {
             return Ok(());
         }
+        self.grow(list, more)
+    }
+
+    #[cold]
+    fn grow<T>(&self, list: &mut Vec<T>, more: usize) -> Result<(), Refused> {
+        let (before, wanted) = (list.capacity(), list.len().saturating_add(more));
         let doubled = wanted.max(2 * before).max(4);
         let bytes = |count: usize| (count as u64).saturating_mul(size_of::<T>() as u64);
         self.take(bytes(doubled))?;
@@ -139,6 +145,7 @@ impl Memory {
         Ok(())
     }
 
+    #[inline]
     pub(crate) fn push<T>(&self, list: &mut Vec<T>, value: T) -> Result<(), Refused> {
         self.reserve(list, 1)?;
         list.push(value);

@@ -1,6 +1,10 @@
 //! Simple shapes as paths. Lengths are in pixels where nothing else is said by the transform that they are drawn with.
 
-use kurbo::{Affine, Arc, BezPath, Point, SvgArc, Vec2};
+use std::convert::Infallible;
+
+use kurbo::{Affine, Arc, BezPath, PathEl, Point, SvgArc, Vec2};
+
+use crate::data::Segments;
 
 /// How far a cubic may lie from the arc that it stands for, in units of its path, where the scale is not known: 2^-20.
 ///
@@ -128,19 +132,40 @@ const MAX_PARTS: usize = 1 << 26;
 /// `transform` tells the scale, so that arcs lie within 2^-10 px; it is not applied.
 #[must_use]
 pub fn path(data: &str, transform: Affine) -> (BezPath, Option<usize>) {
+    let mut path = BezPath::new();
+    let fault = parts(data, transform, |part| {
+        path.push(part);
+        Ok::<(), Infallible>(())
+    });
+    match fault {
+        Ok(fault) => (path, fault),
+    }
+}
+
+/// Hands over the parts of the path that the data of an SVG path describes, as [`path`] does.
+pub(crate) fn parts<E>(
+    data: &str,
+    transform: Affine,
+    mut each: impl FnMut(PathEl) -> Result<(), E>,
+) -> Result<Option<usize>, E> {
     use svgtypes::PathSegment as Segment;
     let tolerance = arc_tolerance(transform);
-    let mut path = BezPath::new();
+    let mut count = 0;
+    let mut each = |part: PathEl| {
+        count += 1;
+        each(part).map(|()| count > MAX_PARTS)
+    };
     let (mut at, mut start) = (Point::ZERO, Point::ZERO);
     // The last control point, for a smooth curve of the same kind.
     let (mut cubic, mut quad) = (None::<Point>, None::<Point>);
-    for segment in svgtypes::PathParser::from(data) {
+    let mut is_full = false;
+    for segment in Segments::new(data) {
         let segment = match segment {
             Ok(segment) => segment,
-            Err(error) => return (path, Some(position(&error, data))),
+            Err(error) => return Ok(Some(position(&error, data))),
         };
-        if path.elements().len() > MAX_PARTS {
-            return (path, Some(data.len()));
+        if is_full {
+            return Ok(Some(data.len()));
         }
         let from = at;
         let place = |abs: bool, x: f64, y: f64| {
@@ -151,23 +176,23 @@ pub fn path(data: &str, transform: Affine) -> (BezPath, Option<usize>) {
             }
         };
         let (mut next_cubic, mut next_quad) = (None, None);
-        match segment {
+        is_full = match segment {
             Segment::MoveTo { abs, x, y } => {
                 at = place(abs, x, y);
                 start = at;
-                path.move_to(at);
+                each(PathEl::MoveTo(at))?
             }
             Segment::LineTo { abs, x, y } => {
                 at = place(abs, x, y);
-                path.line_to(at);
+                each(PathEl::LineTo(at))?
             }
             Segment::HorizontalLineTo { abs, x } => {
                 at.x = if abs { x } else { from.x + x };
-                path.line_to(at);
+                each(PathEl::LineTo(at))?
             }
             Segment::VerticalLineTo { abs, y } => {
                 at.y = if abs { y } else { from.y + y };
-                path.line_to(at);
+                each(PathEl::LineTo(at))?
             }
             Segment::CurveTo {
                 abs,
@@ -180,26 +205,26 @@ pub fn path(data: &str, transform: Affine) -> (BezPath, Option<usize>) {
             } => {
                 let b = place(abs, x2, y2);
                 at = place(abs, x, y);
-                path.curve_to(place(abs, x1, y1), b, at);
                 next_cubic = Some(b);
+                each(PathEl::CurveTo(place(abs, x1, y1), b, at))?
             }
             Segment::SmoothCurveTo { abs, x2, y2, x, y } => {
                 let b = place(abs, x2, y2);
                 at = place(abs, x, y);
-                path.curve_to(mirrored(from, cubic), b, at);
                 next_cubic = Some(b);
+                each(PathEl::CurveTo(mirrored(from, cubic), b, at))?
             }
             Segment::Quadratic { abs, x1, y1, x, y } => {
                 let a = place(abs, x1, y1);
                 at = place(abs, x, y);
-                path.quad_to(a, at);
                 next_quad = Some(a);
+                each(PathEl::QuadTo(a, at))?
             }
             Segment::SmoothQuadratic { abs, x, y } => {
                 let a = mirrored(from, quad);
                 at = place(abs, x, y);
-                path.quad_to(a, at);
                 next_quad = Some(a);
+                each(PathEl::QuadTo(a, at))?
             }
             Segment::EllipticalArc {
                 abs,
@@ -227,22 +252,26 @@ pub fn path(data: &str, transform: Affine) -> (BezPath, Option<usize>) {
                     cubics(arc, tolerance, |a, b, p| all.push((a, b, p)));
                 }
                 // It ends where the data say, not a rounding away.
-                match all.last_mut() {
-                    Some(last) => last.2 = at,
-                    None => path.line_to(at),
-                }
+                let mut is_full = match all.last_mut() {
+                    Some(last) => {
+                        last.2 = at;
+                        false
+                    }
+                    None => each(PathEl::LineTo(at))?,
+                };
                 for (a, b, p) in all {
-                    path.curve_to(a, b, p);
+                    is_full = each(PathEl::CurveTo(a, b, p))?;
                 }
+                is_full
             }
             Segment::ClosePath { .. } => {
-                path.close_path();
                 at = start;
+                each(PathEl::ClosePath)?
             }
-        }
+        };
         (cubic, quad) = (next_cubic, next_quad);
     }
-    (path, None)
+    Ok(None)
 }
 
 /// The controls of an arc whose chord is less than a millionth of its radii; nothing of all others. By its centre it would be off by as much as the numbers

@@ -3,9 +3,27 @@
 use kurbo::{Affine, BezPath, PathEl};
 
 use crate::drawing::{Cell, Drawing, Element};
-use crate::flatten::{Fine, coarse, coarsened, cubic, fine, quadratic};
+use crate::flatten::{coarse, coarsened, cubic, fine, quadratic};
 use crate::limits::{Limits, Memory, Refused};
-use crate::{Rule, Stroke, stroke};
+use crate::{Rule, Stroke, shapes, stroke};
+
+/// Where a path that is being drawn is.
+struct Pen {
+    transform: Affine,
+    /// In pixels, as is where the subpath began.
+    at: kurbo::Point,
+    start: kurbo::Point,
+}
+
+impl Pen {
+    const fn new(transform: Affine) -> Self {
+        Self {
+            transform,
+            at: kurbo::Point::ZERO,
+            start: kurbo::Point::ZERO,
+        }
+    }
+}
 
 /// A drawing of one cell that is being made: paths become outlines of points in 1/256 px.
 #[derive(Debug)]
@@ -54,6 +72,26 @@ impl Sketch {
         self.element(path, transform, value, rule, false)
     }
 
+    /// Adds the inside of the path that the data of an SVG path describe up to their first fault, and tells where that is, as [`shapes::path`] and
+    /// [`fill`](Self::fill) would, without a path in between.
+    ///
+    /// # Errors
+    /// As [`fill`](Self::fill).
+    pub(crate) fn fill_data(
+        &mut self,
+        data: &str,
+        transform: Affine,
+        value: u16,
+        rule: Rule,
+    ) -> Result<Option<usize>, Refused> {
+        self.add(value, rule, false, |sketch| {
+            let mut pen = Pen::new(transform);
+            let fault = shapes::parts(data, transform, |part| sketch.draw(&mut pen, part))?;
+            sketch.end()?;
+            Ok(fault)
+        })
+    }
+
     /// Adds a line along a path, as an element above all before it.
     ///
     /// # Errors
@@ -100,11 +138,28 @@ impl Sketch {
         rule: Rule,
         clip: bool,
     ) -> Result<(), Refused> {
+        self.add(value, rule, clip, |sketch| {
+            let mut pen = Pen::new(transform);
+            for part in path.elements() {
+                sketch.draw(&mut pen, *part)?;
+            }
+            sketch.end()
+        })
+    }
+
+    /// Adds an element of the outlines that `draw` adds.
+    fn add<T>(
+        &mut self,
+        value: u16,
+        rule: Rule,
+        clip: bool,
+        draw: impl FnOnce(&mut Self) -> Result<T, Refused>,
+    ) -> Result<T, Refused> {
         if self.cell.elements.len() as u64 >= self.limits.items {
             return Err(Refused::Items(self.limits.items));
         }
         let first = self.drawing.ends.len() as u32;
-        self.outlines(path, transform)?;
+        let drawn = draw(self)?;
         let outlines = first..self.drawing.ends.len() as u32;
         let element = Element {
             value,
@@ -112,52 +167,58 @@ impl Sketch {
             clip,
             outlines,
         };
-        self.memory.push(&mut self.cell.elements, element)
+        self.memory.push(&mut self.cell.elements, element)?;
+        Ok(drawn)
     }
 
-    fn outlines(&mut self, path: &BezPath, transform: Affine) -> Result<(), Refused> {
-        let mut at: Fine = (0, 0);
-        let mut start = kurbo::Point::ZERO;
-        for element in path.elements() {
-            match *element {
-                PathEl::MoveTo(p) => {
-                    self.end()?;
-                    start = transform * p;
-                    at = fine(start)?;
-                    self.point(coarse(start)?)?;
-                }
-                PathEl::LineTo(p) => {
-                    self.resume(start)?;
-                    let p = transform * p;
-                    at = fine(p)?;
-                    self.point(coarse(p)?)?;
-                }
-                PathEl::QuadTo(a, p) => {
-                    self.resume(start)?;
-                    let (a, end) = (fine(transform * a)?, transform * p);
-                    let curve = [at, a, fine(end)?];
-                    quadratic(curve, 0, &mut |p| self.point(coarsened(p)))?;
-                    at = curve[2];
-                    self.point(coarse(end)?)?;
-                }
-                PathEl::CurveTo(a, b, p) => {
-                    self.resume(start)?;
-                    let (a, b, end) = (fine(transform * a)?, fine(transform * b)?, transform * p);
-                    let curve = [at, a, b, fine(end)?];
-                    cubic(curve, 0, &mut |p| self.point(coarsened(p)))?;
-                    at = curve[3];
-                    self.point(coarse(end)?)?;
-                }
-                PathEl::ClosePath => {
-                    self.end()?;
-                    at = fine(start)?;
-                }
+    /// Adds the points of a part of a path.
+    #[inline]
+    fn draw(&mut self, pen: &mut Pen, part: PathEl) -> Result<(), Refused> {
+        // Most parts are lines.
+        if let PathEl::LineTo(p) = part {
+            self.resume(pen.start)?;
+            pen.at = pen.transform * p;
+            return self.point(coarse(pen.at)?);
+        }
+        self.draw_other(pen, part)
+    }
+
+    fn draw_other(&mut self, pen: &mut Pen, part: PathEl) -> Result<(), Refused> {
+        let transform = pen.transform;
+        match part {
+            PathEl::MoveTo(p) => {
+                self.end()?;
+                pen.start = transform * p;
+                pen.at = pen.start;
+                self.point(coarse(pen.start)?)?;
+            }
+            PathEl::LineTo(_) => self.draw(pen, part)?,
+            PathEl::QuadTo(a, p) => {
+                self.resume(pen.start)?;
+                let (a, end) = (fine(transform * a)?, transform * p);
+                let curve = [fine(pen.at)?, a, fine(end)?];
+                quadratic(curve, 0, &mut |p| self.point(coarsened(p)))?;
+                pen.at = end;
+                self.point(coarse(end)?)?;
+            }
+            PathEl::CurveTo(a, b, p) => {
+                self.resume(pen.start)?;
+                let (a, b, end) = (fine(transform * a)?, fine(transform * b)?, transform * p);
+                let curve = [fine(pen.at)?, a, b, fine(end)?];
+                cubic(curve, 0, &mut |p| self.point(coarsened(p)))?;
+                pen.at = end;
+                self.point(coarse(end)?)?;
+            }
+            PathEl::ClosePath => {
+                self.end()?;
+                pen.at = pen.start;
             }
         }
-        self.end()
+        Ok(())
     }
 
     /// After a subpath was closed the next goes on from its start.
+    #[inline]
     fn resume(&mut self, start: kurbo::Point) -> Result<(), Refused> {
         let begun = self.drawing.ends.last().copied().unwrap_or(0);
         if self.drawing.points.len() == begun as usize {
@@ -166,6 +227,7 @@ impl Sketch {
         Ok(())
     }
 
+    #[inline]
     fn point(&mut self, point: (i64, i64)) -> Result<(), Refused> {
         let begun = self.drawing.ends.last().copied().unwrap_or(0) as usize;
         if self.drawing.points.len() > begun && self.drawing.points.last() == Some(&point) {

@@ -37,7 +37,7 @@ pub(crate) struct Loaded {
     /// The metres that a number of the file stands for, where the node may say so.
     pub(crate) unit: Option<f64>,
     /// The file, where it is drawn anew in other sizes.
-    pub(crate) text: Arc<str>,
+    pub(crate) text: Arc<String>,
     /// What is not drawn as the file has it.
     pub(crate) warnings: Vec<Doubt>,
 }

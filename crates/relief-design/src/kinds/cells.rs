@@ -203,7 +203,7 @@ fn load<K: Cells>(
         sides,
         unit: None,
         size: size.map(|(width, height)| (width as f64, height as f64)),
-        text: "".into(),
+        text: Arc::default(),
         warnings: warnings.into_iter().collect(),
     })
 }

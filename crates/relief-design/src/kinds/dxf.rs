@@ -242,7 +242,7 @@ fn load(
         sides,
         unit: options.unit.or(document.unit()),
         size: size.map(|(width, height)| (width as f64, height as f64)),
-        text: "".into(),
+        text: Arc::default(),
         warnings,
     })
 }

@@ -144,7 +144,7 @@ fn load(
         sides,
         unit: None,
         size: size.map(|(width, height)| (width as f64, height as f64)),
-        text: "".into(),
+        text: Arc::default(),
         warnings,
     })
 }

@@ -184,7 +184,7 @@ fn load(
         drawing: Arc::new(picture.drawing),
         size,
         unit: None,
-        text: text.into(),
+        text: Arc::new(text),
         warnings,
     })
 }

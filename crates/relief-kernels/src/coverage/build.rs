@@ -221,11 +221,13 @@ impl Builder {
         if points.len() < 3 {
             return Ok(());
         }
+        let mut own = Bounds::NONE;
+        for &(x, y) in points {
+            own.include(x, y);
+        }
         let limit = MAX_COORDINATE * 256 * self.index.denominator.min(1 << 8);
-        if points
-            .iter()
-            .any(|(x, y)| x.unsigned_abs() > limit as u64 || y.unsigned_abs() > limit as u64)
-        {
+        let farthest = [own.left, own.top, own.right, own.bottom].map(i64::unsigned_abs);
+        if farthest.into_iter().any(|far| far > limit as u64) {
             return Err(Error::Far);
         }
         self.points += points.len() as u64;
@@ -233,9 +235,9 @@ impl Builder {
             return Err(Error::Points(self.limits.points));
         }
         let element = self.index.elements.len() - 1;
-        for &(x, y) in points {
-            self.index.elements[element].bounds.include(x, y);
-        }
+        let bounds = &mut self.index.elements[element].bounds;
+        bounds.include(own.left, own.top);
+        bounds.include(own.right, own.bottom);
         self.chains(points, element as u32)
     }
 
@@ -420,20 +422,29 @@ fn extent(own: &Bounds, lattice: &Lattice, denominator: i64) -> Option<Bounds> {
 /// go down, -1 where they go up; points are counted on from the last one to the first.
 pub(super) fn cut(points: &[(i64, i64)], mut each: impl FnMut(usize, usize, i32)) {
     let count = points.len();
-    let direction = |at: usize| (points[(at + 1) % count].1 - points[at % count].1).signum();
+    // Places are counted on once around at most.
+    let direction = |at: usize| {
+        let at = if at < count { at } else { at - count };
+        let next = if at + 1 < count { at + 1 } else { 0 };
+        (points[next].1 - points[at].1).signum()
+    };
     // A place where the outline turns, or all of it is level.
     let Some(first) = (0..count).find(|at| direction(*at) != 0) else {
         return;
     };
-    let turn = (first..first + count).find(|at| direction(*at) != 0 && direction(*at) != direction(first));
-    let Some(turn) = turn else { return };
-    let mut at = turn;
-    while at < turn + count {
-        let down = direction(at);
-        let start = at;
-        while at < turn + count && (direction(at) == down || direction(at) == 0) {
-            at += 1;
+    let down = direction(first);
+    let Some(turn) = (first..first + count).find(|at| direction(*at) == -down) else {
+        return;
+    };
+    // Where the outline turns at its end, places go on around once more.
+    let (turn, end) = (turn % count, turn % count + count);
+    let (mut start, mut down) = (turn, -down);
+    for at in turn..end {
+        let here = direction(at);
+        if here == -down {
+            each(start, at - start, down as i32);
+            (start, down) = (at, here);
         }
-        each(start, at - start, down as i32);
     }
+    each(start, end - start, down as i32);
 }

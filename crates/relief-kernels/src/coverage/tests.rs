@@ -468,6 +468,47 @@ fn tiles_without_an_edge_are_told_not_written() {
 }
 
 #[test]
+fn a_tile_is_one_sample_where_an_element_hides_all_edges_in_it() {
+    let square = |low: i64, high: i64| vec![(low, low), (high, low), (high, high), (low, high)];
+    let wide = || Shape::of(200, vec![square(-900, 9_000)]);
+    let small = |value: u16| Shape::of(value, vec![vec![(300, 300), (900, 700), (500, 1_000)]]);
+    let told = |shapes: &[Shape]| {
+        let index = builder(shapes).finish().unwrap();
+        let mut scratch = vec![0; cpu::scratch_words::<u8>(&index, Sampling::Area)];
+        let mut samples = [7_u8; 25];
+        let out = ViewMut::packed(&mut samples, 5, 5);
+        let value = cpu::compute(&index, Sampling::Area, (0, 0), out, &mut scratch);
+        check::<u8>(shapes, (0, 0), (5, 5));
+        value
+    };
+    // Of one value, above or below.
+    assert_eq!(told(&[wide(), small(200)]), Some(200));
+    assert_eq!(told(&[small(200), wide()]), Some(200));
+    // Of another value only what lies below is hidden.
+    assert_eq!(told(&[small(90), wide()]), Some(200));
+    assert_eq!(told(&[wide(), small(90)]), None);
+    assert_eq!(told(&[small(90), wide(), small(200)]), Some(200));
+    assert_eq!(told(&[wide(), small(90), small(200)]), None);
+    // What covers nothing hides nothing, and neither does what is cut out or clipped.
+    let even_odd = Shape {
+        rule: Rule::EvenOdd,
+        ..Shape::of(200, vec![square(-900, 9_000), square(-800, 8_000)])
+    };
+    assert_eq!(told(&[small(200), even_odd]), None);
+    let clipped = Shape {
+        clips: vec![small(0)],
+        ..wide()
+    };
+    assert_eq!(told(&[small(200), clipped]), None);
+    // It ends between the top of the tile and its bottom.
+    let lower = Shape::of(
+        200,
+        vec![vec![(-900, 500), (9_000, 500), (9_000, 9_000), (-900, 9_000)]],
+    );
+    assert_eq!(told(&[small(200), lower]), None);
+}
+
+#[test]
 fn rectangles_without_an_edge_are_told_whatever_their_size() {
     let square = |from: i64, to: i64| {
         let (from, to) = (from * 256, to * 256);

@@ -12,6 +12,7 @@ use super::sheet::{Sheet, Spot, Text, is_for_print, shortened};
 use super::style::{Ink, Node, Style};
 use super::value::{Em, Length, MEDIUM, Of, Units, Viewport, fit, no_pixel, size, view_box};
 use super::{Document, Error, Gray, MAX_WARNINGS, Options, Picture, Place, SVG, Warning, Why};
+use crate::data::Segments;
 use crate::limits::Refused;
 use crate::text::Font;
 use crate::{Pixel, Sketch, Stroke, shapes};
@@ -236,6 +237,21 @@ pub(super) fn draw(document: &Document<'_>, options: &Options, fonts: &[&Font]) 
     })
 }
 
+/// The data of a path of which nothing but the inside is asked for, once, and that begins without a fault.
+fn filled_data<'a>(node: Node<'a, '_>, state: &State) -> Option<&'a str> {
+    let style = &state.style;
+    let is_once = state.clip.sets().len() == 1 && style.clip_path.is_none();
+    if node.tag_name().name() != "path" || !is_once || !style.visible {
+        return None;
+    }
+    if style.stroke != Ink::None || style.fill == Ink::None {
+        return None;
+    }
+    let data = node.attribute("d")?.trim();
+    Segments::new(data).next()?.ok()?;
+    Some(data)
+}
+
 fn transform(node: Node<'_, '_>) -> Option<Affine> {
     let Some(text) = node.attribute("transform") else {
         return Some(Affine::IDENTITY);
@@ -404,6 +420,9 @@ impl<'a, 'i> Drawer<'a, 'i> {
     pub(super) fn style(&mut self, node: Node<'a, 'i>, outer: &Style) -> Style {
         let mut style = outer.of(node, &self.sheet, &self.units);
         for fault in std::mem::take(&mut style.faults) {
+            if fault.is_told_once && self.warnings.iter().any(|told| told.what == fault.what) {
+                continue;
+            }
             let source = fault.spot.map_or(Source::Node(node.id()), Source::Sheet);
             self.tell_of(source, fault.what, Why::Undrawn);
         }
@@ -763,6 +782,9 @@ impl<'a, 'i> Drawer<'a, 'i> {
         let Some(mut state) = self.begin(node, outer) else {
             return Ok(());
         };
+        if let Some(data) = filled_data(node, &state) {
+            return self.fill_data(node, &state, data);
+        }
         let Some(path) = path(self, node, &state)? else {
             return Ok(());
         };
@@ -770,19 +792,7 @@ impl<'a, 'i> Drawer<'a, 'i> {
         if !state.style.visible || path.elements().is_empty() {
             return Ok(());
         }
-        let has_marks = matches!(
-            node.tag_name().name(),
-            "path" | "line" | "polyline" | "polygon" | "circle" | "ellipse" | "rect"
-        );
-        if has_marks && state.style.markers.contains(&true) {
-            self.warn(node, "markers are not drawn");
-        }
-        if state.style.crisp {
-            self.warn(
-                node,
-                "`shape-rendering` is not followed; antialias=\"none\" samples all by centres of pixels",
-            );
-        }
+        self.tell_of_shape(node, &state);
         for stroke in [state.style.stroke_first, !state.style.stroke_first] {
             if stroke {
                 if let Some((value, look)) = self.line(node, &state, &path)? {
@@ -796,6 +806,40 @@ impl<'a, 'i> Drawer<'a, 'i> {
                     sketch.fill(&path, state.transform, value, state.style.fill_rule)
                 })?;
             }
+        }
+        Ok(())
+    }
+
+    /// Tells what of a shape is not followed.
+    fn tell_of_shape(&mut self, node: Node<'a, 'i>, state: &State) {
+        let has_marks = matches!(
+            node.tag_name().name(),
+            "path" | "line" | "polyline" | "polygon" | "circle" | "ellipse" | "rect"
+        );
+        if has_marks && state.style.markers.contains(&true) {
+            self.warn(node, "markers are not drawn");
+        }
+        if state.style.crisp {
+            self.warn(
+                node,
+                "`shape-rendering` is not followed; antialias=\"none\" samples all by centres of pixels",
+            );
+        }
+    }
+
+    /// Fills a path that is not needed otherwise.
+    fn fill_data(&mut self, node: Node<'a, 'i>, state: &State, data: &str) -> Result<(), Error> {
+        self.tell_of_shape(node, state);
+        let Some(value) = self.value(node, state, &state.style.fill, state.style.fill_opacity) else {
+            return Ok(());
+        };
+        let mut fault = None;
+        self.emit(node, state, |sketch| {
+            fault = sketch.fill_data(data, state.transform, value, state.style.fill_rule)?;
+            Ok(())
+        })?;
+        if let Some(at) = fault {
+            self.warn(node, super::shape::faulty(at));
         }
         Ok(())
     }

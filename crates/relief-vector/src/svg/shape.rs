@@ -27,10 +27,7 @@ pub(super) fn path(
             }
             let (path, fault) = shapes::path(data, state.transform);
             if let Some(at) = fault {
-                drawer.warn(
-                    node,
-                    format!("the path has a fault at its byte {at}; it is drawn up to there"),
-                );
+                drawer.warn(node, faulty(at));
             }
             path
         }
@@ -87,6 +84,11 @@ pub(super) fn path(
         _ => return Ok(None),
     };
     Ok(Some(path))
+}
+
+/// What is told of a path with a fault.
+pub(super) fn faulty(at: usize) -> String {
+    format!("the path has a fault at its byte {at}; it is drawn up to there")
 }
 
 /// The points of a list up to the first fault in it, and whether it has none.

@@ -365,7 +365,7 @@ const UNFOLLOWED: [(&str, &str, &[&str]); 33] = [
 ];
 
 /// Properties that change any element, how they are told where they are not followed, and the values that change nothing.
-const UNDRAWN: [(&str, &str, &[&str]); 14] = [
+const UNDRAWN: [(&str, &str, &[&str]); 15] = [
     ("mask", "a mask", &["none"]),
     ("mask-image", "a mask", &["none"]),
     ("mask-border", "a mask", &["none"]),
@@ -378,6 +378,7 @@ const UNDRAWN: [(&str, &str, &[&str]); 14] = [
     ("offset-path", "`offset-path`", &["none"]),
     ("offset", "`offset`", &["none"]),
     ("zoom", "`zoom`", &["1", "normal", "100%"]),
+    ("content-visibility", "`content-visibility`", &["visible", "auto"]),
     ("animation", "an animation", &["none"]),
     ("animation-name", "an animation", &["none"]),
 ];
@@ -396,11 +397,46 @@ const GEOMETRY: [(&str, &[&str]); 10] = [
     ("d", &["path"]),
 ];
 
+/// What properties of one program begin with.
+const VENDORS: [&str; 8] = [
+    "-webkit-",
+    "-moz-",
+    "-ms-",
+    "-o-",
+    "-khtml-",
+    "-apple-",
+    "-inkscape-",
+    "-epub-",
+];
+
+/// Properties of one program that change nothing of a picture that is printed.
+const VENDOR_HINTS: [&str; 12] = [
+    "-inkscape-font-specification",
+    "-moz-osx-font-smoothing",
+    "-moz-text-size-adjust",
+    "-moz-user-select",
+    "-ms-text-size-adjust",
+    "-ms-user-select",
+    "-webkit-font-smoothing",
+    "-webkit-print-color-adjust",
+    "-webkit-tap-highlight-color",
+    "-webkit-text-size-adjust",
+    "-webkit-touch-callout",
+    "-webkit-user-select",
+];
+
+/// Whether a property is one of a program alone that may change the picture.
+fn is_of_vendor(name: &str) -> bool {
+    VENDORS.iter().any(|vendor| name.starts_with(vendor)) && !VENDOR_HINTS.contains(&name)
+}
+
 /// Something of an element that is not read, and the rule that says it, where one does.
 #[derive(Clone, Debug)]
 pub(super) struct Fault {
     pub(super) spot: Option<Spot>,
     pub(super) what: String,
+    /// It is told where it is met first, and not again in the document.
+    pub(super) is_told_once: bool,
 }
 
 /// The properties of an element; all but the last six are inherited.
@@ -507,6 +543,7 @@ impl Style {
                 style.faults.push(Fault {
                     spot: None,
                     what: format!("{:?} in `style` is no declaration", shortened(text)),
+                    is_told_once: false,
                 });
                 None
             }
@@ -602,6 +639,32 @@ impl Style {
                     }
                     return;
                 }
+                "all" => {
+                    self.fault(said, "`all` in a style is not followed".to_owned());
+                    return;
+                }
+                name if is_of_vendor(name) => {
+                    // What browsers write out of what they computed holds many that are not set.
+                    let is_unset = matches!(
+                        &*word,
+                        "none"
+                            | "normal"
+                            | "auto"
+                            | "initial"
+                            | "inherit"
+                            | "unset"
+                            | "revert"
+                            | "revert-layer"
+                    );
+                    if !is_unset {
+                        self.faults.push(Fault {
+                            spot: said.spot,
+                            what: format!("`{}` is not followed", shortened(name)),
+                            is_told_once: true,
+                        });
+                    }
+                    return;
+                }
                 "background" | "background-color" | "background-image" if is_root => {
                     if !matches!(&*word, "none" | "transparent" | "initial" | "unset") {
                         self.fault(said, format!("`{name}` is not drawn"));
@@ -644,6 +707,7 @@ impl Style {
         self.faults.push(Fault {
             spot: said.spot,
             what,
+            is_told_once: false,
         });
     }
 
@@ -784,6 +848,21 @@ impl Style {
                     |word: &str| Length::parse(word).is_some_and(|length| length == Length::user(0.0));
                 if node.has_attribute("transform") && !word.split_whitespace().all(is_zero) {
                     self.ignored.push("a transform origin");
+                }
+            }
+            "transform-box" => {
+                // The origin of a transform is then a place of the element.
+                let is_of_element = matches!(word, "fill-box" | "content-box" | "stroke-box" | "border-box");
+                if node.has_attribute("transform") && is_of_element {
+                    self.ignored.push("`transform-box`");
+                }
+            }
+            "outline" | "outline-style" => {
+                if !word
+                    .split_whitespace()
+                    .any(|word| matches!(word, "none" | "0" | "0px"))
+                {
+                    self.ignored.push("`outline`");
                 }
             }
             _ => {

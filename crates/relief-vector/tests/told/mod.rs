@@ -453,6 +453,110 @@ fn declarations_end_where_they_do() {
     );
 }
 
+/// A font with one table more, by the header and the list of tables that OpenType 1.9.1 gives a file.
+fn with_table(font: &[u8], tag: [u8; 4], table: &[u8]) -> Vec<u8> {
+    let number = |at: usize| u32::from_be_bytes(font[at..at + 4].try_into().unwrap());
+    let count = usize::from(u16::from_be_bytes([font[4], font[5]]));
+    let head = 12 + 16 * count;
+    let mut records: Vec<([u8; 4], [u32; 3])> = (0..count)
+        .map(|record| 12 + 16 * record)
+        .map(|at| {
+            let numbers = [number(at + 4), number(at + 8) + 16, number(at + 12)];
+            (font[at..at + 4].try_into().unwrap(), numbers)
+        })
+        .collect();
+    records.push((tag, [0, font.len() as u32 + 16, table.len() as u32]));
+    records.sort_unstable();
+    let mut made = font[..12].to_vec();
+    made[4..6].copy_from_slice(&(count as u16 + 1).to_be_bytes());
+    for (tag, numbers) in records {
+        made.extend(tag);
+        made.extend(numbers.into_iter().flat_map(u32::to_be_bytes));
+    }
+    made.extend(&font[head..]);
+    made.extend(table);
+    made
+}
+
+#[test]
+fn letters_that_a_font_draws_in_colours_are_told() {
+    let plain = std::fs::read(concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../examples/plate/FredokaOne-Regular.ttf"
+    ))
+    .unwrap();
+    let text = "<text x='9' y='60' font-size='40'>ab</text>";
+    let told = |bytes: Vec<u8>| -> Vec<String> {
+        let font = Font::parse(bytes).unwrap();
+        let warnings = drawn_by(text, &[&font]).warnings;
+        warnings.iter().map(ToString::to_string).collect()
+    };
+    assert_eq!(told(plain.clone()), Vec::<String>::new());
+    // OpenType 1.9.1, `SVG `: one document for the glyphs from `first` on.
+    let documents = |first: u8| {
+        let mut table = vec![0, 0, 0, 0, 0, 10, 0, 0, 0, 0];
+        table.extend([0, 1, first, 0, 255, 255, 0, 0, 0, 14, 0, 0, 0, 6]);
+        table.extend(b"<svg/>");
+        table
+    };
+    let what = "2:1: \"Fredoka One\" has colours for its letters, which are not drawn";
+    assert_eq!(told(with_table(&plain, *b"SVG ", &documents(0))), [what]);
+    // Other letters than these have.
+    assert_eq!(
+        told(with_table(&plain, *b"SVG ", &documents(255))),
+        Vec::<String>::new()
+    );
+    // A table that is cut short says nothing.
+    assert_eq!(
+        told(with_table(&plain, *b"SVG ", &documents(0)[..20])),
+        Vec::<String>::new()
+    );
+}
+
+#[test]
+fn properties_of_one_program_are_told_once_a_document_where_they_stand_first() {
+    let two = |one: &str, other: &str| {
+        format!("<rect width='9' height='9' style='{one}'/>\n<g><path d='M0 0h9v9z' style='{other}'/></g>")
+    };
+    assert_eq!(
+        told(&two(
+            "-webkit-mask:url(#m);-moz-opacity:.5",
+            "-webkit-mask:url(#n);-o-transform:none;-ms-filter:alpha"
+        )),
+        [
+            "2:1: `-webkit-mask` is not followed",
+            "2:1: `-moz-opacity` is not followed",
+            "3:4: `-ms-filter` is not followed",
+        ]
+    );
+    // Of a style sheet by the place of the rule.
+    is_told_once(
+        "<style>\nrect {\n  -WEBKIT-Transform: scale(2) }</style><rect width='9' height='9'/><rect width='5' height='5'/>",
+        "4:3: `-webkit-transform` is not followed",
+    );
+    // Hints, and what is not set.
+    let hints = "-inkscape-font-specification:Sans;-webkit-font-smoothing:antialiased;-webkit-filter:none;-moz-transform:initial";
+    assert_eq!(told(&two(hints, "-webkit-user-select:all")), Vec::<String>::new());
+    // Names of one's own are no one's.
+    assert_eq!(told(&two("--webkit-mask:3", "-mine:3")), Vec::<String>::new());
+}
+
+#[test]
+fn taking_back_all_properties_is_told_at_every_place() {
+    assert_eq!(
+        told("<g style='fill:red;all:unset'><rect width='9' height='9' style='ALL: initial'/></g>"),
+        [
+            "2:1: `all` in a style is not followed",
+            "2:31: `all` in a style is not followed",
+        ]
+    );
+    // No attribute is called so.
+    is_as(
+        "<rect width='9' height='9' all='unset'/>",
+        "<rect width='9' height='9'/>",
+    );
+}
+
 #[test]
 fn properties_that_change_the_picture_are_told() {
     let rect = |property: &str| format!("<rect width='9' height='9' style='{property}'/>");
@@ -467,6 +571,8 @@ fn properties_that_change_the_picture_are_told() {
         ("color-interpolation:linearRGB", "`color-interpolation`"),
         ("offset-path:path(\"M0 0h9\")", "`offset-path`"),
         ("animation:k 2s", "an animation"),
+        ("content-visibility:hidden", "`content-visibility`"),
+        ("outline:1px solid red", "`outline`"),
         ("stroke-linejoin:arcs", "this kind of corner"),
     ] {
         is_told_once(&rect(property), &format!("2:1: {what} is not followed"));
@@ -495,8 +601,13 @@ fn properties_that_change_the_picture_are_told() {
         "<rect width='9' height='9' shape-rendering='crispEdges'/>",
         "2:1: `shape-rendering` is not followed; antialias=\"none\" samples all by centres of pixels",
     );
+    is_told_once(
+        "<rect width='9' height='9' transform='rotate(9)' style='transform-box:fill-box'/>",
+        "2:1: `transform-box` is not followed",
+    );
     // What changes nothing.
     for property in [
+        "transform-box:fill-box;outline:rgb(0, 0, 0) none 0px;outline-style:none;content-visibility:visible",
         "mask:none;filter:none;mix-blend-mode:normal;vector-effect:none;clip:auto;clip-path:none",
         "marker:none;marker-end:none;shape-rendering:auto;color-interpolation:sRGB",
         "pointer-events:none;cursor:pointer;image-rendering:auto;text-rendering:optimizeLegibility;isolation:isolate",

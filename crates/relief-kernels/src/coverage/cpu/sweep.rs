@@ -162,13 +162,42 @@ fn prepare(index: &Index, scratch: &mut Scratch<'_>) {
     scratch.bits.get_mut().fill(0);
 }
 
-/// The value of the whole piece where no chain lies in it and no winding changes between its top and its bottom.
+/// The value of the whole piece, where it is one: no chain lies in it and no winding changes between its top and its bottom, or all that does is hidden.
 pub(super) fn uniform(index: &Index, scratch: &mut Scratch<'_>) -> Option<u32> {
     let inner = |line: i32| line > 0 && line < scratch.lines;
     if scratch.walks.len > 0 || scratch.events.get().iter().any(|event| inner(event.line)) {
-        return None;
+        return hidden(index, scratch);
     }
     Some(top_value(index, scratch))
+}
+
+/// The value of an element that covers the whole piece, where all above it have the same.
+fn hidden(index: &Index, scratch: &mut Scratch<'_>) -> Option<u32> {
+    const CHANGES: u32 = 1;
+    if index.clipped {
+        return None;
+    }
+    let locals = scratch.locals.get_mut();
+    for local in locals.iter_mut() {
+        (local.winding, local.layer) = (0, 0);
+    }
+    for event in scratch.events.get() {
+        let local = &mut locals[event.local as usize];
+        if event.line == 0 {
+            local.winding += event.winding;
+        } else if event.line < scratch.lines {
+            local.layer = CHANGES;
+        }
+    }
+    for walk in scratch.walks.get() {
+        locals[walk.local as usize].layer = CHANGES;
+    }
+    // Those of an index of one value are in no order.
+    let value = locals.last()?.value;
+    let mut above = locals.iter().rev().take_while(|local| local.value == value);
+    above
+        .any(|local| local.layer != CHANGES && local.winding & local.mask != 0)
+        .then_some(value)
 }
 
 fn top_value(index: &Index, scratch: &mut Scratch<'_>) -> u32 {
