@@ -46,7 +46,7 @@ fn summary(renderer: &Renderer, effort: u64) -> Summary {
 fn levels_beside_a_device_are_those_of_the_cpu() {
     let Some(device) = device() else { return };
     let config = Config {
-        cases: 400,
+        cases: 80,
         failure_persistence: None,
         ..Config::default()
     };
