@@ -27,7 +27,8 @@ const MOST_WAYS: u64 = 16;
 const GROUP: u64 = 4;
 const GROUPS: u64 = 32;
 
-/// The largest cells of copies that are summed once.
+/// The smallest and the largest cells of copies that are summed once.
+const LEAST_SIDE: u64 = 32;
 const MOST_SIDE: u64 = 64;
 
 /// The most cells of copies that are summed once.
@@ -388,7 +389,7 @@ impl<'a, S: Sample> Asked<'a, S> {
             let places = u64::try_from(both.cell() / copy).unwrap_or(u64::MAX);
             different = different.saturating_add(places.min(copies));
         }
-        let side = (block / GROUPS / GROUP).clamp(SIDES[0], MOST_SIDE);
+        let side = (block / GROUPS / GROUP).clamp(LEAST_SIDE, MOST_SIDE);
         let group = (block / GROUPS / side).max(1);
         let cells = self.cells(stack, side, (0, 0))?;
         let fits = different.saturating_mul(cells.count) <= MOST_AT_ONCE

@@ -1,5 +1,6 @@
 //! Drawings: shapes larger than tiles, areas, arrays of very many copies, and what the plan says of them.
 
+use proptest::prelude::*;
 use relief_design::{Conversion, Design, ImageError, ImageSource, Picture as Served};
 use relief_engine::{Error, Kept, NoImages, Options, Period, Plan, Rect};
 
@@ -412,6 +413,52 @@ fn shapes_cover_as_much_as_geometry_says() {
         // Points are rounded by at most 1/512 px, and so are the crossings of sub-scanlines.
         let allowed = 1.5 + outline / 16.0;
         assert!((found - area).abs() <= allowed, "{node}: {found} for {area}");
+    }
+}
+
+/// How much of a pixel an ellipse with this centre and these half axes covers: its chords along 1 024 lines.
+fn share_of_pixel((x, y): (usize, usize), centre: (f64, f64), half: (f64, f64)) -> f64 {
+    let lines = 1_024;
+    let left = x as f64;
+    let chords = (0..lines).map(|line| {
+        let down = (y as f64 + (f64::from(line) + 0.5) / f64::from(lines) - centre.1) / half.1;
+        let reach = half.0 * (1.0 - down * down).max(0.0).sqrt();
+        ((centre.0 + reach).min(left + 1.0) - (centre.0 - reach).max(left)).max(0.0)
+    });
+    chords.sum::<f64>() / f64::from(lines)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 40, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_pixel_of_an_ellipse_is_covered_as_its_chords_say(
+        size in (40_i32..1_600, 40_i32..1_600),
+        shift in (-400_i32..1_200, -400_i32..1_200),
+    ) {
+        let pixels = |parts: i32| f64::from(parts) / 40.0;
+        let (size, shift) = ((pixels(size.0), pixels(size.1)), (pixels(shift.0), pixels(shift.1)));
+        let design = parse(&format!(
+            "relief version=1\ncanvas width=48 height=44 bits=16\ncompose {{ (base)ellipse size-x={:?} size-y={:?} shift-x={:?} shift-y={:?} value=65535 }}",
+            size.0, size.1, shift.0, shift.1
+        ));
+        let renderer = renderer(&design, &NoImages, &Options::default());
+        let samples = rendered(&renderer).unwrap();
+        let half = (size.0 / 2.0, size.1 / 2.0);
+        let centre = (shift.0 + half.0, shift.1 + half.1);
+        let least = half.0.min(half.1);
+        // The outline lies within 1/16 px and 2⁻¹⁰ px on the inner side, 2⁻¹⁰ px on the outer, and its points within 0.003 px.
+        // An ellipse by so much of its smaller half axis less or more has at least this distance everywhere.
+        let scaled = |by: f64| (half.0 * (1.0 + by / least), half.1 * (1.0 + by / least));
+        let (inner, outer) = (scaled(-0.0665), scaled(0.004));
+        // A chord within a pixel grows and then shrinks: 16 lines miss its mean by 1/16 at most, 1 024 by 1/1024. Both ends are in 1/256 px.
+        let allowed = 1.0 / 16.0 + 1.0 / 1_024.0 + 2.0 / 256.0;
+        for (index, sample) in samples.iter().enumerate() {
+            let pixel = (index % 48, index / 48);
+            let found = f64::from(*sample) / 65_535.0;
+            let (low, high) = (share_of_pixel(pixel, centre, inner), share_of_pixel(pixel, centre, outer));
+            prop_assert!(low - allowed <= found && found <= high + allowed, "{pixel:?}: {found}, not {low} to {high}");
+        }
     }
 }
 

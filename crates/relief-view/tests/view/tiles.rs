@@ -117,11 +117,18 @@ fn what_is_not_exact_says_within_how_much_and_is_not_kept() {
             "{found} for {right}, said to be within {off}"
         );
     }
+    // Everything is known within M: nothing is computed for that where it cannot be exact, and all where it can.
+    let near = get(served.address, &format!("{path}?effort=60000&near=1"));
+    assert_eq!((within(&near), &near.body), (off, &rough.body));
+    let some = get(served.address, &format!("{path}?effort=60000"));
+    assert!(some.body != rough.body, "some of it was computed");
     let exact = get(served.address, &format!("{path}?{ALL}"));
     assert_eq!(
         (within(&exact), exact.header("cache-control")),
         (0, "public, max-age=31536000, immutable")
     );
+    let all = get(served.address, &format!("{path}?{ALL}&near=1"));
+    assert_eq!((within(&all), &all.body), (0, &exact.body));
 }
 
 #[test]
