@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use relief_raster::{Rect, Sample};
 
 use super::reader::{Plane, Store};
-use crate::levels::{Cell as Kept, Levels, PlaneSums, RowSums};
+use crate::levels::{Bands, Cell as Kept, Levels, PlaneSums, RowSums};
 use crate::node::{
     Block, Bounds, Corners, Edges, Form, Grid, Known, Link, Repeated, Summary, Through, of_plane,
 };
@@ -285,18 +285,28 @@ impl<'a, S: Sample> Asked<'a, S> {
             return;
         };
         let open = |block: &Block| block.summary.sum.0 < block.summary.sum.1;
-        let mut forms: Vec<Form> = Vec::new();
-        for form in blocks
-            .iter()
-            .filter(|block| open(block))
-            .filter_map(|block| block.form)
-        {
-            if !forms.contains(&form) && forms.len() < MOST_TABLES {
-                forms.push(form);
+        let columns = grid.columns();
+        // Each with the columns in which it stands; neighbours mostly have the same.
+        let mut forms: Vec<(Form, Vec<bool>)> = Vec::new();
+        let mut last = 0;
+        for row in blocks.chunks_exact(columns.max(1)) {
+            for (column, block) in row.iter().enumerate().filter(|(_, block)| open(block)) {
+                let Some(form) = block.form else { continue };
+                if forms.get(last).is_none_or(|(known, _)| *known != form) {
+                    let known = forms.iter().position(|(known, _)| *known == form);
+                    last = match known {
+                        Some(known) => known,
+                        None if forms.len() == MOST_TABLES => continue,
+                        None => {
+                            forms.push((form, vec![false; columns]));
+                            forms.len() - 1
+                        }
+                    };
+                }
+                forms[last].1[column] = true;
             }
         }
-        let columns = grid.columns();
-        for form in forms {
+        for (form, stands) in forms {
             let step = &self.program.steps[form.node];
             let (Keep::Cell { period, .. }, Some(plane)) = (step.keep, store.planes[form.node].get()) else {
                 continue;
@@ -312,13 +322,11 @@ impl<'a, S: Sample> Asked<'a, S> {
             });
             let (x, y) = (form.place.0 + plane.rect.x(), form.place.1 + plane.rect.y());
             let ys: Vec<i64> = grid.ys.iter().map(|edge| edge - y).collect();
-            for column in 0..columns {
-                let is_one = |block: &Block| open(block) && block.form == Some(form);
-                if !(blocks[column..].iter().step_by(columns)).any(is_one) {
-                    continue;
-                }
+            let is_one = |block: &Block| open(block) && block.form == Some(form);
+            let mut bands = Bands::new(stands.iter().filter(|stands| **stands).count());
+            for column in (0..columns).filter(|column| stands[*column]) {
                 let sides = (grid.xs[column] - x, grid.xs[column + 1] - x);
-                sums.column(sides, &ys, |row, sum| {
+                sums.column(sides, &ys, &mut bands, |row, sum| {
                     let block = &mut blocks[row * columns + column];
                     if is_one(block) {
                         block.summary = block.summary.of_exactly(sum);

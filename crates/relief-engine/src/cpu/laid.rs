@@ -22,9 +22,7 @@ const MOST_FOR_EACH: u64 = 80;
 /// The most ways in which they lie in a copy: where there are more, they begin where the copy does.
 const MOST_WAYS: u64 = 16;
 
-/// Columns and rows of cells in a group, where copies are summed once, and of groups in a block: a group that its edge cuts is known less
-/// well.
-const GROUP: u64 = 4;
+/// Columns and rows of groups of cells in a block, where copies are summed once: a group that its edge cuts is known less well.
 const GROUPS: u64 = 32;
 
 /// The smallest and the largest cells of copies that are summed once.
@@ -256,6 +254,8 @@ impl<'a, S: Sample> Asked<'a, S> {
         let mut numbers: HashMap<Result<Form, u16>, usize> = HashMap::new();
         let mut all = Vec::new();
         let mut of = Vec::with_capacity(below.len());
+        // Neighbours mostly lie over the same.
+        let mut last: Option<(Result<Form, u16>, usize)> = None;
         for block in below {
             let key = match (block.one(), block.form) {
                 _ if block.summary.pixels == 0 => None,
@@ -266,8 +266,13 @@ impl<'a, S: Sample> Asked<'a, S> {
                 of.push(None);
                 continue;
             };
-            if let Some(number) = numbers.get(&key) {
-                of.push(Some(*number));
+            let known = match last {
+                Some((before, number)) if before == key => Some(number),
+                _ => numbers.get(&key).copied(),
+            };
+            if let Some(number) = known {
+                last = Some((key, number));
+                of.push(Some(number));
                 continue;
             }
             let one = match key {
@@ -389,7 +394,7 @@ impl<'a, S: Sample> Asked<'a, S> {
             let places = u64::try_from(both.cell() / copy).unwrap_or(u64::MAX);
             different = different.saturating_add(places.min(copies));
         }
-        let side = (block / GROUPS / GROUP).clamp(LEAST_SIDE, MOST_SIDE);
+        let side = (block / GROUPS).clamp(LEAST_SIDE, MOST_SIDE);
         let group = (block / GROUPS / side).max(1);
         let cells = self.cells(stack, side, (0, 0))?;
         let fits = different.saturating_mul(cells.count) <= MOST_AT_ONCE

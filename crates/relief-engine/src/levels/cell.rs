@@ -14,11 +14,16 @@ pub(crate) const MOST_SAMPLES: u64 = 1 << 18;
 /// The most bands that are summed for a column of blocks.
 const MOST_BANDS: u128 = 1 << 17;
 
+/// The most columns of a cell of which the bands are summed for all columns of blocks that are as wide.
+const MOST_COLUMNS: u64 = 1 << 16;
+
 /// The sums of a cell, each sample taken as a number.
 pub(crate) struct RowSums {
     period: Period,
     /// Bands after which everything repeats.
     bands: u64,
+    /// By how many bands the first columns of two in the cell are apart that are as near as there are.
+    apart: u64,
     /// For every row and the one after the last, those of the samples above it and before each column; one more than there are columns.
     above: Vec<u64>,
 }
@@ -55,19 +60,44 @@ impl RowSums {
                 *sums = before + sum;
             }
         }
+        let bands = period.a() / gcd(period.a(), period.b());
         Self {
-            bands: period.a() / gcd(period.a(), period.b()),
+            bands,
+            apart: inverse(bands - period.b() / gcd(period.a(), period.b()) % bands, bands),
             period,
             above,
         }
     }
 
-    /// Calls `take` with the sum of each block between two columns, row by row of blocks; places count from the top-left of a cell.
-    /// `false` where that takes too long.
+    /// The sum of `width` samples of each of the first rows of a band whose first column lies there in the cell; `width` is less than there are columns.
+    fn part(&self, from: usize, rows: usize, width: usize) -> u64 {
+        let pitch = self.period.a() as usize + 1;
+        let sums = &self.above[rows * pitch..][..pitch];
+        let to = from + width;
+        match to.checked_sub(pitch - 1) {
+            Some(wrapped) => sums[pitch - 1] - sums[from] + sums[wrapped],
+            None => sums[to] - sums[from],
+        }
+    }
+
+    /// The sums of so many bands of this width, of which the first begins in this column of the cell, one after the other; the first is 0.
+    fn bands_from(&self, first: u64, count: u64, width: usize) -> impl Iterator<Item = u64> {
+        let (a, b, c) = (self.period.a(), self.period.b(), self.period.c());
+        let (mut from, mut sum) = (first, 0);
+        std::iter::once(0).chain((0..count).map(move |_| {
+            sum += self.part(from as usize, c as usize, width);
+            from = if from < b { from + a - b } else { from - b };
+            sum
+        }))
+    }
+
+    /// Calls `take` with the sum of each block between two columns, row by row of blocks; places count from the top-left of a cell. `known` is of these
+    /// sums alone. `false` where that takes too long.
     pub(crate) fn column(
         &self,
         (left, right): (i64, i64),
         ys: &[i64],
+        known: &mut Bands,
         mut take: impl FnMut(usize, u128),
     ) -> bool {
         let (a, b, c) = (self.period.a(), self.period.b(), self.period.c());
@@ -81,27 +111,12 @@ impl RowSums {
             return false;
         }
         let pitch = a as usize + 1;
-        // The samples of the first rows of a band whose first column lies there in the cell.
-        let part = |from: usize, rows: usize| {
-            let sums = &self.above[rows * pitch..][..pitch];
-            let to = from + rest;
-            match to.checked_sub(pitch - 1) {
-                Some(wrapped) => sums[pitch - 1] - sums[from] + sums[wrapped],
-                None => sums[to] - sums[from],
-            }
-        };
         let first = (i128::from(left) - top.rem_euclid(a.into()) * i128::from(b)).rem_euclid(a.into()) as u64;
-        let mut sums = vec![0_u64];
-        if rest > 0 {
-            sums.reserve(count as usize);
-            let (mut from, mut sum) = (first, 0);
-            for _ in 0..count {
-                sum += part(from as usize, c as usize);
-                sums.push(sum);
-                from = if from < b { from + a - b } else { from - b };
-            }
-        }
-        let all = u128::from(sums[sums.len() - 1]);
+        let sums = match rest {
+            0 => Turn::NONE,
+            _ => known.turn(self, first, count as u64, rest),
+        };
+        let all = u128::from(sums.of(self.bands));
         let to = |y: i64| {
             let y = below(y);
             let (band, row) = quotient(y, c.into());
@@ -111,9 +126,9 @@ impl RowSums {
             if rest > 0 {
                 let (turn, band) = quotient(band, self.bands.into());
                 let from = i128::from(first) - band as i128 * i128::from(b);
-                sum += turn * all + u128::from(sums[band as usize]);
+                sum += turn * all + u128::from(sums.of(band as u64));
                 if row > 0 {
-                    sum += u128::from(part(from.rem_euclid(a.into()) as usize, row));
+                    sum += u128::from(self.part(from.rem_euclid(a.into()) as usize, row, rest));
                 }
             }
             sum
@@ -125,6 +140,87 @@ impl RowSums {
             above = below;
         }
         true
+    }
+}
+
+/// The number that times `number` leaves 1 when divided by `by`; both have no divisor in common.
+const fn inverse(number: u64, by: u64) -> u64 {
+    let (mut a, mut b) = (by as i128, number as i128);
+    let (mut of_a, mut of_b) = (0_i128, 1_i128);
+    while b > 0 {
+        let times = a / b;
+        (a, b) = (b, a - times * b);
+        (of_a, of_b) = (of_b, of_a - times * of_b);
+    }
+    of_a.rem_euclid(by as i128) as u64
+}
+
+/// Sums of the bands of a cell, for columns of blocks one after the other.
+pub(crate) struct Bands {
+    /// Columns of blocks.
+    columns: u64,
+    /// Of which width they are; 0 of none.
+    width: usize,
+    /// Those of all bands, one turn after the other; or those of one column of blocks.
+    sums: Vec<u64>,
+}
+
+/// The sums of the bands from one on, one after the other.
+struct Turn<'a> {
+    sums: &'a [u64],
+    first: usize,
+}
+
+impl Turn<'_> {
+    /// Of bands without a column.
+    const NONE: Self = Self { sums: &[0], first: 0 };
+
+    /// The sum of so many bands, which are at most as many as there are; no more of them are known than were asked for.
+    fn of(&self, count: u64) -> u64 {
+        let last = self.sums.len() - 1;
+        let to = self.first + count as usize;
+        match to.checked_sub(last) {
+            Some(wrapped) if self.first > 0 => self.sums[last] - self.sums[self.first] + self.sums[wrapped],
+            _ => self.sums[to.min(last)] - self.sums[self.first],
+        }
+    }
+}
+
+impl Bands {
+    /// For so many columns of blocks.
+    pub(crate) const fn new(columns: usize) -> Self {
+        Self {
+            columns: columns as u64,
+            width: 0,
+            sums: Vec::new(),
+        }
+    }
+
+    /// The sums of the bands of which the first begins in this column of the cell, at least so many.
+    fn turn(&mut self, of: &RowSums, first: u64, count: u64, width: usize) -> Turn<'_> {
+        let a = of.period.a();
+        if a > MOST_COLUMNS || count.saturating_mul(self.columns) < 2 * a {
+            self.width = 0;
+            self.sums.clear();
+            self.sums.extend(of.bands_from(first, count, width));
+            return Turn {
+                sums: &self.sums,
+                first: 0,
+            };
+        }
+        let turns = a / of.bands;
+        if self.width != width {
+            self.width = width;
+            self.sums.clear();
+            for turn in 0..turns {
+                self.sums.extend(of.bands_from(turn, of.bands, width));
+            }
+        }
+        let bands = of.bands as usize;
+        let sums = &self.sums[(first % turns) as usize * (bands + 1)..][..=bands];
+        // Each is less than 2^16.
+        let first = (first / turns * of.apart % of.bands) as usize;
+        Turn { sums, first }
     }
 }
 
@@ -165,10 +261,12 @@ impl CellSums {
     pub(crate) fn blocks(&self, grid: Grid<'_>, zeros: bool, mut take: impl FnMut(usize, Summary)) {
         let (columns, rows) = (grid.columns(), grid.rows());
         let mut empty = vec![0; rows];
+        let (mut of_samples, mut of_zeros) = (Bands::new(columns), Bands::new(columns));
         for column in 0..columns {
             let sides = (grid.xs[column], grid.xs[column + 1]);
             let zeros = self.least == 0 && zeros;
-            let known = zeros && self.zeros.column(sides, grid.ys, |row, sum| empty[row] = sum);
+            let known =
+                zeros && (self.zeros).column(sides, grid.ys, &mut of_zeros, |row, sum| empty[row] = sum);
             let mut one = |row: usize, sum: Option<u128>| {
                 let rect = grid.rect(row * columns + column);
                 let all = rect.width() >= self.period.a() && rect.height() >= self.period.c();
@@ -187,7 +285,7 @@ impl CellSums {
             };
             if !self
                 .samples
-                .column(sides, grid.ys, |row, sum| one(row, Some(sum)))
+                .column(sides, grid.ys, &mut of_samples, |row, sum| one(row, Some(sum)))
             {
                 (0..rows).for_each(|row| one(row, None));
             }

@@ -9,6 +9,7 @@
 //! lattices have no more of these than one has cells in the other.
 
 use std::collections::HashMap;
+use std::hash::Hash;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -654,14 +655,74 @@ type Key = (u64, u64, u64, (u64, u64));
 /// By which cells are told apart: the node, how many of its last children they are of, their side, and how far before the copy they begin.
 type CellsKey = (usize, usize, u64, (u64, u64));
 
+/// One that is held.
+struct Entry<T> {
+    value: T,
+    bytes: u64,
+    /// Whether it was asked for since room was made last.
+    is_used: bool,
+}
+
+/// Those of one kind that are held.
+struct Entries<K, T>(HashMap<K, Entry<T>>);
+
+impl<K, T> Default for Entries<K, T> {
+    fn default() -> Self {
+        Self(HashMap::new())
+    }
+}
+
+impl<K: Eq + Hash, T: Clone> Entries<K, T> {
+    fn get(&mut self, key: &K) -> Option<T> {
+        let entry = self.0.get_mut(key)?;
+        entry.is_used = true;
+        Some(entry.value.clone())
+    }
+
+    /// Lets go of those that nobody asked for since this was done last; the bytes of those that stay.
+    fn sweep(&mut self) -> u64 {
+        self.0
+            .retain(|_, entry| std::mem::replace(&mut entry.is_used, false));
+        self.0.values().map(|entry| entry.bytes).sum()
+    }
+}
+
 /// What is held of all of them.
 #[derive(Default)]
 struct Held {
-    cells: HashMap<CellsKey, Option<Arc<Cells>>>,
-    windows: HashMap<(usize, u64, Vec<Through>), Arc<Windows>>,
-    ones: HashMap<(u64, u64, u64), Arc<Vec<Span>>>,
-    copies: HashMap<Key, Arc<Copy>>,
+    cells: Entries<CellsKey, Option<Arc<Cells>>>,
+    windows: Entries<(usize, u64, Vec<Through>), Arc<Windows>>,
+    ones: Entries<(u64, u64, u64), Arc<Vec<Span>>>,
+    copies: Entries<Key, Arc<Copy>>,
     bytes: u64,
+}
+
+impl Held {
+    /// Holds one more where it fits. What was not asked for of late makes room, and everything where that is not half of it.
+    fn hold<K: Eq + Hash, T: Clone>(
+        &mut self,
+        kind: fn(&mut Self) -> &mut Entries<K, T>,
+        key: K,
+        value: T,
+        bytes: u64,
+    ) {
+        if self.bytes + bytes > MOST_BYTES {
+            self.bytes = self.cells.sweep() + self.windows.sweep() + self.ones.sweep() + self.copies.sweep();
+        }
+        if self.bytes > MOST_BYTES / 2 && self.bytes + bytes > MOST_BYTES {
+            *self = Self::default();
+        }
+        if self.bytes + bytes > MOST_BYTES {
+            return;
+        }
+        let entry = Entry {
+            value,
+            bytes,
+            is_used: false,
+        };
+        let before = kind(self).0.insert(key, entry);
+        self.bytes += bytes - before.map_or(0, |before| before.bytes);
+    }
 }
 
 /// What is held of planes over textures, as much as there is room for.
@@ -677,16 +738,6 @@ impl Laid {
         take(&mut self.held.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Makes room for so many bytes more; whether they are fewer than there may be.
-    fn room(held: &mut Held, bytes: u64) -> bool {
-        if held.bytes + bytes > MOST_BYTES {
-            *held = Held::default();
-        }
-        let fits = bytes <= MOST_BYTES;
-        held.bytes += if fits { bytes } else { 0 };
-        fits
-    }
-
     /// The cells of the last children of a node, so many of them: see [`Cells::of`].
     pub(crate) fn cells(
         &self,
@@ -696,7 +747,7 @@ impl Laid {
         make: impl FnOnce() -> Option<Cells>,
     ) -> Option<Arc<Cells>> {
         let key = (node, layers, side, before);
-        let known = || self.held(|held| held.cells.get(&key).cloned());
+        let known = || self.held(|held| held.cells.get(&key));
         if let Some(cells) = known() {
             return cells;
         }
@@ -706,11 +757,7 @@ impl Laid {
         }
         let cells = make().map(Arc::new);
         let bytes = OVERHEAD + cells.as_ref().map_or(0, |cells| cells.bytes());
-        self.held(|held| {
-            if Self::room(held, bytes) {
-                held.cells.insert(key, cells.clone());
-            }
-        });
+        self.held(|held| held.hold(|held| &mut held.cells, key, cells.clone(), bytes));
         cells
     }
 
@@ -723,30 +770,24 @@ impl Laid {
         make: impl FnOnce() -> Windows,
     ) -> Arc<Windows> {
         let key = (node, side, steps);
-        if let Some(windows) = self.held(|held| held.windows.get(&key).cloned()) {
+        if let Some(windows) = self.held(|held| held.windows.get(&key)) {
             return windows;
         }
         let windows = Arc::new(make());
-        self.held(|held| {
-            if Self::room(held, windows.bytes() + OVERHEAD) {
-                held.windows.insert(key, Arc::clone(&windows));
-            }
-        });
+        let bytes = windows.bytes() + OVERHEAD;
+        self.held(|held| held.hold(|held| &mut held.windows, key, Arc::clone(&windows), bytes));
         windows
     }
 
     /// By how much a pixel of each group may change what lies under it, which has a number and bounds.
     fn ones(&self, cells: &Cells, (number, bounds): (u64, Span), group: u64) -> Arc<Vec<Span>> {
         let key = (cells.number, group, number);
-        if let Some(ones) = self.held(|held| held.ones.get(&key).cloned()) {
+        if let Some(ones) = self.held(|held| held.ones.get(&key)) {
             return ones;
         }
         let ones = Arc::new(ones(cells, bounds, group));
-        self.held(|held| {
-            if Self::room(held, OVERHEAD + size_of_val(&ones[..]) as u64) {
-                held.ones.insert(key, Arc::clone(&ones));
-            }
-        });
+        let bytes = OVERHEAD + size_of_val(&ones[..]) as u64;
+        self.held(|held| held.hold(|held| &mut held.ones, key, Arc::clone(&ones), bytes));
         ones
     }
 
@@ -754,16 +795,12 @@ impl Laid {
     pub(crate) fn copy(&self, cells: &Cells, below: Below<'_>, group: u64) -> Arc<Copy> {
         let (number, place) = below.key();
         let key = (cells.number, group, number, place);
-        if let Some(copy) = self.held(|held| held.copies.get(&key).cloned()) {
+        if let Some(copy) = self.held(|held| held.copies.get(&key)) {
             return copy;
         }
         let ones = self.ones(cells, (number, below.bounds()), group);
         let copy = Arc::new(Copy::of(cells, below, group, ones));
-        self.held(|held| {
-            if Self::room(held, copy.bytes()) {
-                held.copies.insert(key, Arc::clone(&copy));
-            }
-        });
+        self.held(|held| held.hold(|held| &mut held.copies, key, Arc::clone(&copy), copy.bytes()));
         copy
     }
 }

@@ -15,7 +15,7 @@ use relief_raster::{Period, Rect, Sample, View};
 use crate::Error;
 use crate::node::{Block, Bounds, Grid, Summary, Through};
 use crate::program::{Keep, Program};
-pub(crate) use cell::{CellSums, RowSums, gcd};
+pub(crate) use cell::{Bands, CellSums, RowSums, gcd};
 pub(crate) use laid::{Below, Cells, Copy, Laid, Layer, MOST_BYTES_OF_COPIES, Span, Windows};
 pub(crate) use plane::{PlaneSums, direct};
 use table::TableSums;
