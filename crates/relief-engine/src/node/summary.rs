@@ -146,6 +146,35 @@ impl Summary {
         (mean(self.sum.0), mean(self.sum.1))
     }
 
+    /// How many runs of samples above 0 there may be along rows of `width` pixels, and how long the longest may be: at least and at most. Each row has at
+    /// most one run more than it has zeros, and the row with the fewest zeros has no more of them than rows have on average.
+    ///
+    /// ```
+    /// # use relief_engine::Summary;
+    /// // Two rows of three pixels: one sample is 0.
+    /// let summary = Summary::of_counts(&[1, 5]);
+    /// assert_eq!(summary.runs(3), ((2, 3), (3, 3)));
+    /// ```
+    #[must_use]
+    pub fn runs(&self, width: u64) -> ((u128, u128), (u64, u64)) {
+        let wide = u128::from(width.max(1));
+        let rows = self.pixels / wide;
+        let set = (self.pixels - self.zeros.1, self.pixels - self.zeros.0);
+        let most = set
+            .1
+            .min(self.zeros.1.saturating_add(rows))
+            .min(rows * wide.div_ceil(2));
+        if set.0 == 0 {
+            return ((0, most), (0, set.1.min(wide) as u64));
+        }
+        let zeros = self.zeros.1 / rows.max(1);
+        let longest = (wide.saturating_sub(zeros).div_ceil(zeros + 1)).max(set.0.div_ceil(most.max(1)));
+        (
+            (set.0.div_ceil(wide), most),
+            (longest as u64, set.1.min(wide) as u64),
+        )
+    }
+
     /// Between which every sample lies.
     pub(crate) fn bounds(&self) -> Bounds {
         if self.pixels == 0 {

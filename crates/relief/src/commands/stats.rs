@@ -56,8 +56,10 @@ struct Figures {
     summary: Summary,
     /// How often each sample is there, at least and at most.
     histogram: (Vec<u128>, Vec<u128>),
-    /// The runs of set pixels along rows and the longest of them, where they were counted.
-    runs: Option<(u128, u64)>,
+    /// The runs of set pixels along rows.
+    runs: (u128, u128),
+    /// The pixels of the longest of them.
+    longest: (u64, u64),
 }
 
 pub(crate) fn run(stats: &Stats) -> Result<(), Failure> {
@@ -112,13 +114,13 @@ pub(crate) fn run(stats: &Stats) -> Result<(), Failure> {
             }
             by_computing()?
         } else if let Some(written) = written {
-            of_counts(&counts, written.and_known(counts.summary()))
+            of_counts(&counts, raster.width, written.and_known(counts.summary()))
         } else if counts.is_exact() {
-            of_counts(&counts, counts.summary())
+            of_counts(&counts, raster.width, counts.summary())
         } else {
             // Sums are known better than the histogram says, also of what it does not tell apart.
             let summary = renderer.summary(all, Statistic::Mean, effort, &cancel)?;
-            of_counts(&counts, summary.and_known(counts.summary()))
+            of_counts(&counts, raster.width, summary.and_known(counts.summary()))
         }
     };
     drop(guard);
@@ -139,16 +141,19 @@ fn computed(sink: &StatisticsSink) -> Figures {
         exact: true,
         summary: Summary::of_counts(&counts),
         histogram: (counts.clone(), counts),
-        runs: Some((sink.runs(), sink.longest())),
+        runs: (sink.runs(), sink.runs()),
+        longest: (sink.longest(), sink.longest()),
     }
 }
 
-fn of_counts(counts: &Counts, summary: Summary) -> Figures {
+fn of_counts(counts: &Counts, width: u64, summary: Summary) -> Figures {
+    let (runs, longest) = summary.runs(width);
     Figures {
         exact: counts.is_exact(),
         summary,
         histogram: (counts.least().to_vec(), counts.most()),
-        runs: None,
+        runs,
+        longest,
     }
 }
 
@@ -195,16 +200,14 @@ fn as_text(name: &str, raster: &Raster, figures: &Figures) -> String {
     line("greatest", between(summary.greatest));
     line("set", format!("{} (samples above 0)", between(set(summary))));
     line("clear", between(summary.zeros));
-    match figures.runs {
-        Some((runs, longest)) => line(
-            "runs",
-            format!("{runs} of set samples along rows, the longest of {longest}"),
+    line(
+        "runs",
+        format!(
+            "{} of set samples along rows, the longest of {}",
+            between(figures.runs),
+            between(figures.longest)
         ),
-        None => line(
-            "runs",
-            "not counted; they are where all samples are computed".to_owned(),
-        ),
-    }
+    );
     text.push_str("histogram\n");
     let (least, most) = &figures.histogram;
     let each = least.len() / BARS;
@@ -233,7 +236,7 @@ struct Told<'a> {
     greatest: Pair<u16>,
     set: Pair<u128>,
     clear: Pair<u128>,
-    runs: Option<Runs>,
+    runs: Runs,
     histogram: Histogram<'a>,
 }
 
@@ -251,8 +254,8 @@ impl<T> From<(T, T)> for Pair<T> {
 
 #[derive(Serialize)]
 struct Runs {
-    count: u128,
-    longest: u64,
+    count: Pair<u128>,
+    longest: Pair<u64>,
 }
 
 #[derive(Serialize)]
@@ -279,7 +282,10 @@ impl<'a> Told<'a> {
             greatest: summary.greatest.into(),
             set: set(summary).into(),
             clear: summary.zeros.into(),
-            runs: figures.runs.map(|(count, longest)| Runs { count, longest }),
+            runs: Runs {
+                count: figures.runs.into(),
+                longest: figures.longest.into(),
+            },
             histogram: Histogram {
                 at_least: &figures.histogram.0,
                 at_most: &figures.histogram.1,

@@ -98,9 +98,10 @@ fn stats_are_exact_where_all_is_computed() {
     assert_eq!(told["histogram"]["at_least"][200], white);
     assert_eq!(told["histogram"]["at_most"][7], 1200 - white);
     // No sample is 0: each row is one run.
+    let exactly = |figure: u64| serde_json::json!({ "at_least": figure, "at_most": figure });
     assert_eq!(
         (&told["runs"]["count"], &told["runs"]["longest"]),
-        (&30.into(), &40.into())
+        (&exactly(30), &exactly(40))
     );
     let part = json(&["stats", &design, "--json", "--region", "0,0,10mmx3"], 0);
     assert_eq!(part["pixels"], 30);
@@ -141,8 +142,45 @@ fn stats_of_a_raster_that_nothing_could_compute_are_exact_where_it_repeats_and_b
         ),
         (&false.into(), &3.into(), &0.into())
     );
-    assert_eq!(told["runs"], Value::Null);
+    // No sample is 0, so that each row is one run, however little of it is computed.
+    let exactly = |figure: u64| serde_json::json!({ "at_least": figure, "at_most": figure });
+    assert_eq!(
+        (&told["runs"]["count"], &told["runs"]["longest"]),
+        (&exactly(side), &exactly(side))
+    );
     run(&["stats", &noise, "--exact", "--effort", "1000"]).failed(2, "--cost allows 100000000000");
+}
+
+#[test]
+fn runs_lie_within_what_is_said_of_them() {
+    let folder = TempDir::new().unwrap();
+    for (number, root) in [
+        "compose { (base)noise seed=1; (subtract)fill value=200 }",
+        "threshold level=128 { (source)noise seed=5 }",
+        "threshold level=250 { (source)noise seed=5 }",
+        "repeat step-x=8 step-y=3 { (pattern)fill value=9 width=5 height=2 }",
+        "fill value=0",
+        "fill value=1",
+        "repeat step-x=64 step-y=64 { (pattern)fill value=9 width=1 height=1 }",
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let text = format!("relief version=1\ncanvas width=61 height=47\n{root}\n");
+        let design = beside(&folder, &format!("{number}.kdl"), &text);
+        let whole = json(&["stats", &design, "--json"], 0);
+        let known = json(&["stats", &design, "--json", "--effort", "300"], 0);
+        for figure in ["count", "longest"] {
+            let of = |told: &Value, end: &str| told["runs"][figure][end].as_u64().unwrap();
+            let exact = of(&whole, "at_least");
+            assert_eq!(exact, of(&whole, "at_most"), "{root}");
+            assert!(
+                of(&known, "at_least") <= exact && exact <= of(&known, "at_most"),
+                "{root}: {figure} {exact}, said {}",
+                known["runs"]
+            );
+        }
+    }
 }
 
 #[test]
