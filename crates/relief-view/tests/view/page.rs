@@ -498,6 +498,100 @@ fn a_node_is_chosen_and_an_edit_shows_over_the_last_picture() {
     browser.is_quiet();
 }
 
+/// Every word that is seen with a contrast of less than 4.5 to 1, or 3 to 1 where it is large, against what lies under it, and every control without a name:
+/// contrast as the Web Content Accessibility Guidelines 2.2 define it. What lies under a panel that lets light through may be black or white.
+const UNREADABLE: &str = r"
+    const parts = (color) => { const found = color.match(/[\d.]+/g).map(Number); return found.length > 3 ? found : [...found, 1]; };
+    const over = (top, under) => [0, 1, 2].map((part) => top[3] * top[part] + (1 - top[3]) * under[part]);
+    const linear = (part) => part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;
+    const luminance = ([red, green, blue]) => 0.2126 * linear(red / 255) + 0.7152 * linear(green / 255) + 0.0722 * linear(blue / 255);
+    const ratio = (one, other) => {
+        const [low, high] = [luminance(one), luminance(other)].sort((a, b) => a - b);
+        return (high + 0.05) / (low + 0.05);
+    };
+    const found = [];
+    let looked = 0;
+    for (const element of document.querySelectorAll('body *')) {
+        const own = [...element.childNodes].filter((node) => node.nodeType === 3).map((node) => node.textContent.trim()).join(' ').trim();
+        const box = element.getBoundingClientRect();
+        const seen = element.checkVisibility({ visibilityProperty: true, opacityProperty: true }) && box.width > 1 && box.height > 1;
+        if (!seen || element.closest(':disabled')) continue;
+        if (element.matches('button, select, input, a')) {
+            const name = element.getAttribute('aria-label') || element.textContent.trim() || [...(element.labels || [])].map((label) => label.textContent.trim()).join('')
+                || document.getElementById(element.getAttribute('aria-labelledby'))?.textContent;
+            if (!name) found.push(`a control without a name: ${element.outerHTML.slice(0, 120)}`);
+        }
+        if (!own || element.tagName === 'OPTION') continue;
+        looked += 1;
+        const style = getComputedStyle(element);
+        const grounds = [];
+        for (let at = element; at; at = at.parentElement) grounds.push(parts(getComputedStyle(at).backgroundColor));
+        const size = parseFloat(style.fontSize);
+        const wanted = size >= 24 || (size >= 18.66 && Number(style.fontWeight) >= 700) ? 3 : 4.5;
+        for (const under of [[0, 0, 0], [255, 255, 255]]) {
+            // The page's own ground lies under the picture, which may be anything.
+            const ground = grounds.slice(0, -2).reduceRight((below, top) => over(top, below), under);
+            const got = ratio(over(parts(style.color), ground), ground);
+            if (got < wanted) found.push(`${got.toFixed(2)} of ${wanted}: ${element.tagName} ${element.id} ${element.className}: ${own.slice(0, 60)}`);
+        }
+    }
+    return [looked, [...new Set(found)]];
+";
+
+#[test]
+fn words_stand_out_and_controls_have_names_in_light_and_dark() {
+    let text = "relief version=1\ncanvas width=\"6mm\" height=\"5mm\" pixel=\"10um\"\ncompose {\n    \
+        (base)fill value=50\n    (max)repeat step-x=90 step-y=70 { (pattern)disc diameter=60 value=200 }\n}";
+    let even = "relief version=1\ncanvas width=100 height=100\ncompose { (base)fill value=3; (max)disc diameter=4 value=9 x=500 y=500 }";
+    for dark in [false, true] {
+        let Some(browser) = Browser::start(dark) else {
+            return;
+        };
+        assert_eq!(
+            browser.run("return matchMedia('(prefers-color-scheme: dark)').matches"),
+            json!(dark)
+        );
+        let served = Served::texts(&[text, text], ServerOptions::default());
+        served.key(1);
+        let is_readable = |state: &str, least: u64| {
+            let told = browser.run(UNREADABLE);
+            assert_eq!(told[1], json!([]), "{state}, dark {dark}");
+            assert!(told[0].as_u64().unwrap() >= least, "{state}: {told}");
+        };
+        for mode in ["gray", "colour", "threshold", "relief", "solid"] {
+            browser.open(&format!("http://{}/#mode={mode}", served.address));
+            browser.exact();
+            is_readable(mode, 20);
+        }
+        browser.open(&format!(
+            "http://{}/#difference=true&compare=true",
+            served.address
+        ));
+        browser.exact();
+        is_readable("compared", 20);
+        let warned = Served::texts(&[even], ServerOptions::default());
+        warned.key(0);
+        browser.open(&format!("http://{}/", warned.address));
+        browser.exact();
+        browser.keys("d");
+        browser.wait("!document.getElementById('problems').hidden");
+        is_readable("warnings", 20);
+        let served = Served::texts(&[text], ServerOptions::default());
+        served.key(0);
+        browser.open(&format!("http://{}/", served.address));
+        browser.exact();
+        browser.run("[...document.querySelectorAll('[data-node]')].at(-1).click()");
+        browser.exact();
+        browser.mouse(&[(450, 390)], true);
+        browser.frames();
+        is_readable("a node and a place", 20);
+        fs::write(&served.paths[0], text.replace("diameter=60", "diametre=60")).unwrap();
+        browser.wait("document.body.classList.contains('stale')");
+        is_readable("a mistake", 20);
+        browser.is_quiet();
+    }
+}
+
 #[test]
 fn an_edit_asks_only_for_the_tiles_that_it_can_touch() {
     let Some(browser) = Browser::start(false) else {
