@@ -1,6 +1,5 @@
 //! Running a plan: windows, bands, whole rasters.
 
-use std::any::Any;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -343,12 +342,15 @@ impl Renderer {
             });
         }
         self.check(window, window.area(), S::DEPTH)?;
-        // The depth is that of the samples: one of these is the device.
-        let device: Option<&Typed<S>> = match &self.device {
-            Device::Eight(device) => (device as &dyn Any).downcast_ref(),
-            Device::Sixteen(device) => (device as &dyn Any).downcast_ref(),
-        };
-        device.map_or(Ok(()), |device| device.fill(window, out, cancel))
+        // Functions of no type of their own are compiled here, once, as this crate is, and not with whoever calls them.
+        match &self.device {
+            Device::Eight(device) => out
+                .of()
+                .map_or(Ok(()), |out| fill_eight(device, window, out, cancel)),
+            Device::Sixteen(device) => out
+                .of()
+                .map_or(Ok(()), |out| fill_sixteen(device, window, out, cancel)),
+        }
     }
 
     /// The least and the greatest that any sample of `window` can be, in coordinates of the streamed raster, without computing one:
@@ -462,7 +464,18 @@ impl Renderer {
         out: SamplesMut<'_>,
         cancel: &Cancel,
     ) -> Result<Exactness, Error> {
-        let effort = effort.into();
+        self.level(level, window, statistic, effort.into(), out, cancel)
+    }
+
+    fn level(
+        &self,
+        level: u32,
+        window: Rect,
+        statistic: Statistic,
+        effort: Effort,
+        out: SamplesMut<'_>,
+        cancel: &Cancel,
+    ) -> Result<Exactness, Error> {
         if level > MAX_LEVEL {
             return Err(Error::Option {
                 option: "level",
@@ -792,6 +805,19 @@ impl Iterator for Bands<'_> {
 }
 
 /// All of `out`, packed rows of `rect`.
+fn fill_eight(device: &Typed<u8>, window: Rect, out: ViewMut<'_, u8>, cancel: &Cancel) -> Result<(), Error> {
+    device.fill(window, out, cancel)
+}
+
+fn fill_sixteen(
+    device: &Typed<u16>,
+    window: Rect,
+    out: ViewMut<'_, u16>,
+    cancel: &Cancel,
+) -> Result<(), Error> {
+    device.fill(window, out, cancel)
+}
+
 fn packed_view<S>(out: &mut [S], rect: Rect) -> ViewMut<'_, S> {
     ViewMut::packed(out, rect.width() as usize, rect.height() as usize)
 }

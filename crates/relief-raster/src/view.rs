@@ -5,6 +5,7 @@
 //! pointer; this file holds the only `unsafe` code outside the kernels and the edges to foreign functions.
 #![allow(unsafe_code)]
 
+use std::any::TypeId;
 use std::marker::PhantomData;
 
 /// A rectangle of samples, row by row, read only.
@@ -149,6 +150,24 @@ impl<'a, S> ViewMut<'a, S> {
     #[must_use]
     pub fn packed(samples: &'a mut [S], width: usize, height: usize) -> Self {
         Self::new(samples, width, height, width)
+    }
+
+    /// The same view, where its samples are of the type `T`; else `None`.
+    ///
+    /// ```
+    /// # use relief_raster::ViewMut;
+    /// let mut samples = [1_u8, 2, 3, 4];
+    /// assert!(ViewMut::packed(&mut samples, 2, 2).of::<u16>().is_none());
+    /// ViewMut::packed(&mut samples, 2, 2).of::<u8>().unwrap().fill(9);
+    /// assert_eq!(samples, [9; 4]);
+    /// ```
+    #[must_use]
+    pub fn of<T: 'static>(self) -> Option<ViewMut<'a, T>>
+    where
+        S: 'static,
+    {
+        let is_one = TypeId::of::<S>() == TypeId::of::<T>();
+        is_one.then(|| ViewMut::from_start(self.start.cast(), self.width, self.height, self.stride))
     }
 
     /// The number of columns.

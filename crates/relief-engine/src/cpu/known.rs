@@ -237,11 +237,7 @@ impl<'a, S: Sample> Asked<'a, S> {
             let max = S::MAX.to_u16();
             of_plane(grid, (across, down), &corners, max, |rect| self.bounds(rect), out);
         };
-        let form = Form {
-            node: self.node,
-            place: (0, 0),
-            table: 0,
-        };
+        let form = Form::of(self.node);
         match self.step().keep {
             Keep::Whole => {
                 let across = Repeated::once(grid.xs, place.0, plane.rect.width());
@@ -254,22 +250,19 @@ impl<'a, S: Sample> Asked<'a, S> {
                         |edges: &[i64], by: i64| edges.iter().map(|edge| edge - by).collect::<Vec<_>>();
                     let (xs, ys) = (moved(grid.xs, place.0), moved(grid.ys, place.1));
                     sums.blocks(Grid { xs: &xs, ys: &ys }, zeros, |number, summary| {
-                        out[number] = Block {
-                            summary,
-                            form: Some(form),
-                        };
+                        out[number] = Block { summary, form };
                     });
                 }
                 Kept::Upright(sums) => {
                     let across = Repeated::new(grid.xs, place.0, period.a(), period.a());
                     let down = Repeated::new(grid.ys, place.1, period.c(), period.c());
                     of_plane(sums, &across, &down, out);
-                    out.iter_mut().for_each(|block| block.form = Some(form));
+                    out.iter_mut().for_each(|block| block.form = form);
                 }
                 Kept::Other(bounds) => {
                     for (block, rect) in out.iter_mut().zip(grid.rects()) {
                         *block = Block {
-                            form: Some(form),
+                            form,
                             ..Block::within(rect, |_| *bounds)
                         };
                     }
@@ -307,15 +300,16 @@ impl<'a, S: Sample> Asked<'a, S> {
             }
         }
         for (form, stands) in forms {
-            let step = &self.program.steps[form.node];
-            let (Keep::Cell { period, .. }, Some(plane)) = (step.keep, store.planes[form.node].get()) else {
+            let step = &self.program.steps[form.node()];
+            let (Keep::Cell { period, .. }, Some(plane)) = (step.keep, store.planes[form.node()].get())
+            else {
                 continue;
             };
-            if !matches!(levels.cell(form.node, period, plane.view()), Kept::Small(_)) {
+            if !matches!(levels.cell(form.node(), period, plane.view()), Kept::Small(_)) {
                 continue;
             }
             let steps = self.steps_of(form.table);
-            let sums = levels.tabled(form.node, steps.clone(), || {
+            let sums = levels.tabled(form.node(), steps.clone(), || {
                 RowSums::of(period, plane.view(), |sample: S| {
                     self.stepped(&steps, sample.to_u16()).into()
                 })
@@ -345,7 +339,7 @@ impl<'a, S: Sample> Asked<'a, S> {
             match block.form {
                 _ if bounds.least == bounds.greatest => Looked::One(bounds.least),
                 Some(form) => Looked::Cell {
-                    node: form.node,
+                    node: form.node(),
                     place: form.place,
                     steps: self.steps_of(form.table),
                     bounds,

@@ -278,18 +278,18 @@ impl<'a, S: Sample> Asked<'a, S> {
             let one = match key {
                 Err(sample) => One::Sample(sample),
                 Ok(form) => {
-                    let Keep::Cell { period, .. } = self.of(form.node).step().keep else {
+                    let Keep::Cell { period, .. } = self.of(form.node()).step().keep else {
                         return None;
                     };
-                    let plane = store.planes[form.node].get()?;
+                    let plane = store.planes[form.node()].get()?;
                     if plane.uniform.is_some()
-                        || !matches!(levels.cell(form.node, period, plane.view()), Kept::Small(_))
+                        || !matches!(levels.cell(form.node(), period, plane.view()), Kept::Small(_))
                     {
                         of.push(None);
                         continue;
                     }
                     let steps = self.steps_of(form.table);
-                    let windows = levels.laid.windows(form.node, side, steps.clone(), || {
+                    let windows = levels.laid.windows(form.node(), side, steps.clone(), || {
                         Windows::of(period, plane.view(), side, |sample: S| {
                             self.stepped(&steps, sample.to_u16())
                         })
@@ -387,7 +387,7 @@ impl<'a, S: Sample> Asked<'a, S> {
                 continue;
             }
             forms.push(form);
-            let Keep::Cell { period, .. } = self.of(form.node).step().keep else {
+            let Keep::Cell { period, .. } = self.of(form.node()).step().keep else {
                 return None;
             };
             let both = Period::grid(stack.steps.0, stack.steps.1)?.intersection(&period)?;

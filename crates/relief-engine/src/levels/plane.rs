@@ -13,6 +13,21 @@ const SIDE: u64 = 8;
 /// Columns and rows of all others, in blocks of the level below.
 const STEP: u64 = 4;
 
+/// All bits of the samples of a row of a block that lie before a place in it.
+const MASKS: [[u32; SIDE as usize]; SIDE as usize] = {
+    let mut masks = [[0; SIDE as usize]; SIDE as usize];
+    let mut place = 0;
+    while place < SIDE as usize {
+        let mut before = 0;
+        while before < place {
+            masks[place][before] = u32::MAX;
+            before += 1;
+        }
+        place += 1;
+    }
+    masks
+};
+
 struct Level {
     /// Columns and rows of a block, in samples.
     side: u64,
@@ -191,6 +206,7 @@ impl PlaneSums {
         // What lies to the left of each place, but right of the blocks before it, in the rows so far.
         let mut strips = vec![0_u64; xs.len()];
         let open: Vec<usize> = (0..xs.len()).filter(|place| xs[*place] % side > 0).collect();
+        let mut parts = vec![[0_u32; SIDE as usize]; open.len()];
         let right = *xs.last().unwrap_or(&0);
         let left = xs.first().map_or(0, |x| x / side * side);
         let mut rest = vec![0_u32; right - left];
@@ -198,12 +214,31 @@ impl PlaneSums {
         let mut top = ys.first().map_or(0, |y| y / side * side);
         for y in ys {
             let whole = y / side * side;
-            for row in top..if open.is_empty() { top } else { whole } {
-                let row = plane.row(row);
-                for place in &open {
-                    let x = xs[*place];
-                    let part = &row[x / side * side..x];
-                    strips[*place] += part.iter().map(|sample| u64::from(number(*sample))).sum::<u64>();
+            let rows = top..if open.is_empty() { top } else { whole };
+            // As many at a time as a sum of 32 bits has room for.
+            for first in rows.clone().step_by(1 << 15) {
+                for row in first..rows.end.min(first + (1 << 15)) {
+                    let row = plane.row(row);
+                    for (part, place) in parts.iter_mut().zip(&open) {
+                        let x = xs[*place];
+                        let (from, mask) = (x / side * side, &MASKS[x % side]);
+                        match row.get(from..from + side) {
+                            // All of them, so that they are added at once.
+                            Some(samples) => {
+                                for ((sum, sample), mask) in part.iter_mut().zip(samples).zip(mask) {
+                                    *sum += number(*sample) & mask;
+                                }
+                            }
+                            None => {
+                                for (sum, sample) in part.iter_mut().zip(&row[from..x]) {
+                                    *sum += number(*sample);
+                                }
+                            }
+                        }
+                    }
+                }
+                for (part, place) in parts.iter_mut().zip(&open) {
+                    strips[*place] += std::mem::take(part).iter().copied().map(u64::from).sum::<u64>();
                 }
             }
             top = top.max(whole);

@@ -71,13 +71,31 @@ fn clipped(edges: &[i64], offset: i64, length: u64) -> Vec<i64> {
 /// The samples of a block as those of a node elsewhere through a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Form {
-    /// The node; what is kept of it is a cell.
-    pub(crate) node: usize,
+    /// The node; what is kept of it is a cell. Of 32 bits, so that a [`Block`] has no more than 128 bytes, which are copied without a call.
+    node: u32,
     /// Where the top-left of that node lies.
     pub(crate) place: (i64, i64),
     /// The number of the table among those of the answer; 0 changes nothing.
     pub(crate) table: u32,
 }
+
+impl Form {
+    /// All samples of a node as they are; `None` of a node with a number that no program has.
+    pub(crate) fn of(node: usize) -> Option<Self> {
+        Some(Self {
+            node: u32::try_from(node).ok()?,
+            place: (0, 0),
+            table: 0,
+        })
+    }
+
+    /// The number of the node.
+    pub(crate) const fn node(&self) -> usize {
+        self.node as usize
+    }
+}
+
+const _: () = assert!(size_of::<Block>() <= 128);
 
 /// One step of a table that is put together from what samples go through.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
