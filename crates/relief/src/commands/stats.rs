@@ -104,7 +104,8 @@ pub(crate) fn run(stats: &Stats) -> Result<(), Failure> {
         let renderer = job::renderer(&opened, plan, None, &stats.watch, &cancel)?;
         let all = Rect::sized(raster.width, raster.height);
         let counts = renderer.counts(all, effort, &cancel)?;
-        if stats.exact && !counts.is_exact() {
+        let known = counts.is_exact().then(|| of_counts(&counts, raster.width, counts.summary()));
+        if stats.exact && known.as_ref().is_none_or(|known| !known.exact) {
             drop(renderer);
             if pixels > u128::from(stats.cost) {
                 return Err(Failure::Usage(format!(
@@ -115,8 +116,8 @@ pub(crate) fn run(stats: &Stats) -> Result<(), Failure> {
             by_computing()?
         } else if let Some(written) = written {
             of_counts(&counts, raster.width, written.and_known(counts.summary()))
-        } else if counts.is_exact() {
-            of_counts(&counts, raster.width, counts.summary())
+        } else if let Some(known) = known {
+            known
         } else {
             // Sums are known better than the histogram says, also of what it does not tell apart.
             let summary = renderer.summary(all, Statistic::Mean, effort, &cancel)?;
@@ -149,7 +150,7 @@ fn computed(sink: &StatisticsSink) -> Figures {
 fn of_counts(counts: &Counts, width: u64, summary: Summary) -> Figures {
     let (runs, longest) = summary.runs(width);
     Figures {
-        exact: counts.is_exact(),
+        exact: counts.is_exact() && runs.0 == runs.1 && longest.0 == longest.1,
         summary,
         histogram: (counts.least().to_vec(), counts.most()),
         runs,
