@@ -308,24 +308,16 @@ pub(super) fn sweep<S: Sample>(
             continue;
         }
         if y >= tangled {
-            let rows = straight_rows(scratch, done, first, lines);
-            if rows >= FEW_ROWS {
-                sweep_rows(
-                    isa,
-                    index,
-                    grid,
-                    scratch,
-                    (first, rows),
-                    (at.0, at.1 + y),
-                    piece.width,
-                    out,
-                );
-                y += rows as usize;
-                steady = 0;
-                continue;
+            match straight_rows(scratch, done, first, lines) {
+                Ok(rows) => {
+                    let at = (at.0, at.1 + y);
+                    sweep_rows(isa, index, grid, scratch, (first, rows), at, piece.width, out);
+                    y += rows as usize;
+                    steady = 0;
+                    continue;
+                }
+                Err(rows) => tangled = y + 1 + rows as usize,
             }
-            // Looking is not worth it in every row.
-            tangled = y + FEW_ROWS as usize;
         }
         let row = &mut out.row_mut(at.1 + y)[at.0..at.0 + piece.width];
         done = sweep_row(isa, index, grid, scratch, (first, first + lines), done, row);
@@ -338,12 +330,13 @@ pub(super) fn sweep<S: Sample>(
 const FEW_ROWS: i32 = 4;
 
 /// The rows from the line `first` on in which no winding changes at the left, and all chains are straight and in one order, which `keys` has then.
+/// Where they are few, as many rows as it is no use to look again after the next.
 fn straight_rows(
     scratch: &mut Scratch<'_>,
     (started, happened): (usize, usize),
     first: i32,
     lines: i32,
-) -> i32 {
+) -> Result<i32, i32> {
     let mut until = scratch.lines;
     if let Some(event) = scratch.events.get().get(happened) {
         until = until.min(event.line);
@@ -356,7 +349,7 @@ fn straight_rows(
         let walk = &walks[*walk as usize];
         until = until.min(walk.end).min(walk.straight_until());
         if until < first + FEW_ROWS * lines {
-            return 0;
+            return Err((until - first).max(0) / lines);
         }
     }
     let mut rows = (until - first) / lines;
@@ -376,7 +369,7 @@ fn straight_rows(
                 // Beyond all others.
                 _ if walk.is_vertical() && walk.ahead(0) < 0 => (i32::MIN, i32::MIN),
                 _ if walk.is_vertical() => (i32::MAX, i32::MAX),
-                _ => return 0,
+                _ => return Err(FEW_ROWS),
             };
             sorted &= before <= (low, high);
             before = (low, high);
@@ -401,11 +394,11 @@ fn straight_rows(
             (after > 0).then(|| (before * i64::from(last) / (before + after)) as i32)
         };
         match keys.windows(2).filter_map(crosses).min() {
-            None => return rows,
+            None => return Ok(rows),
             Some(line) => rows = (line / lines).min(rows - 1),
         }
     }
-    0
+    Err(rows.max(0))
 }
 
 versions! {
