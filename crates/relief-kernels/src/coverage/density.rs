@@ -92,7 +92,9 @@ fn most(
         .iter()
         .map(|part| of_bands(index, part, measure))
         .collect();
-    let banded = in_bands(index, |placed| met(placed).saturating_mul(own[placed.part as usize]));
+    let banded = in_bands(index, |placed| {
+        met(placed).saturating_mul(own[placed.part as usize])
+    });
     if banded <= little {
         return Ok(banded);
     }

@@ -515,7 +515,9 @@ fn letters_that_a_font_draws_in_colours_are_told() {
 
 /// The bytes of a table, number by number: how many bytes each has, and what it is.
 fn numbers(of: &[(usize, u32)]) -> Vec<u8> {
-    let bytes = of.iter().flat_map(|(width, number)| number.to_be_bytes()[4 - width..].to_vec());
+    let bytes = of
+        .iter()
+        .flat_map(|(width, number)| number.to_be_bytes()[4 - width..].to_vec());
     bytes.collect()
 }
 
@@ -529,7 +531,18 @@ fn layers(end: u32) -> Vec<u8> {
 
 /// `COLR` of version 1 for glyphs below `end`, each of one paint: the first colour everywhere.
 fn paints(end: u32) -> Vec<u8> {
-    let mut table = numbers(&[(2, 1), (2, 0), (4, 0), (4, 0), (2, 0), (4, 34), (4, 0), (4, 0), (4, 0), (4, 0)]);
+    let mut table = numbers(&[
+        (2, 1),
+        (2, 0),
+        (4, 0),
+        (4, 0),
+        (2, 0),
+        (4, 34),
+        (4, 0),
+        (4, 0),
+        (4, 0),
+        (4, 0),
+    ]);
     table.extend(numbers(&[(4, end)]));
     table.extend((0..end).flat_map(|glyph| numbers(&[(2, glyph), (4, 4 + 6 * end)])));
     table.extend(numbers(&[(1, 2), (2, 0), (2, 1 << 14)]));
@@ -556,7 +569,15 @@ fn strike(glyphs: u32, end: u32) -> Vec<u8> {
 fn bitmaps(end: u32) -> (Vec<u8>, Vec<u8>) {
     let metrics = (1, 8);
     // One size with one list: where it is, its length, and one part.
-    let mut places = numbers(&[(2, 3), (2, 0), (4, 1), (4, 56), (4, 8 + 8 + 4 * (end + 1)), (4, 1), (4, 0)]);
+    let mut places = numbers(&[
+        (2, 3),
+        (2, 0),
+        (4, 1),
+        (4, 56),
+        (4, 8 + 8 + 4 * (end + 1)),
+        (4, 1),
+        (4, 0),
+    ]);
     for _ in 0..2 {
         // Ascent, descent and width; nothing else is needed.
         places.extend(numbers(&[metrics, (1, 0), metrics]));
@@ -569,7 +590,14 @@ fn bitmaps(end: u32) -> (Vec<u8>, Vec<u8>) {
     places.extend((0..=end).flat_map(|glyph| numbers(&[(4, size * glyph)])));
     let mut pictures = numbers(&[(2, 3), (2, 0)]);
     for _ in 0..end {
-        pictures.extend(numbers(&[metrics, metrics, (1, 0), metrics, metrics, (4, PNG.len() as u32)]));
+        pictures.extend(numbers(&[
+            metrics,
+            metrics,
+            (1, 0),
+            metrics,
+            metrics,
+            (4, PNG.len() as u32),
+        ]));
         pictures.extend(PNG);
     }
     (places, pictures)
@@ -613,7 +641,12 @@ fn letters_that_a_font_has_as_pictures_or_layers_are_told_where_they_stand() {
     let what = "\"Fredoka One\" has colours for its letters, which are not drawn";
     for tables in fonts(glyphs) {
         let (told, drawing) = draw(&tables);
-        assert_eq!(told, [format!("3:3: {what}"), format!("3:45: {what}")], "{:?}", tables[0].0);
+        assert_eq!(
+            told,
+            [format!("3:3: {what}"), format!("3:45: {what}")],
+            "{:?}",
+            tables[0].0
+        );
         assert_eq!(drawing, outlines, "{:?}: the outlines are drawn", tables[0].0);
     }
     // Only the glyph of what is missing is one.

@@ -461,6 +461,7 @@ versions! {
             write_row(&mut sums, base, grid.log_total(), row);
         }
         for row in computed as usize..rows as usize {
+            // As the first one: of edges that are all vertical, or of none.
             let (above, row) = out.row_pair(at.1, at.1 + row);
             row[at.0..at.0 + width].copy_from_slice(&above[at.0..at.0 + width]);
         }
