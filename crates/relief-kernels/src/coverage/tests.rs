@@ -886,7 +886,7 @@ fn an_outline_without_height_is_placed_without_work() {
 
 #[test]
 fn rows_without_work_are_passed_by_only_until_the_tile_is_told_to_stop() {
-    // A million rows in one pixel, none of which crosses a sub-scanline.
+    // A million rows in one pixel, between its first two sub-scanlines.
     let mut builder = Builder::new(1 << 24, Limits::default()).unwrap();
     let part = builder.part();
     builder.element(255, Rule::NonZero);
@@ -894,7 +894,7 @@ fn rows_without_work_are_passed_by_only_until_the_tile_is_told_to_stop() {
         .outline(&[(0, 0), (1 << 30, 0), (1 << 30, 1), (0, 1)])
         .unwrap();
     let lattice = Lattice {
-        origin: (0, 0),
+        origin: (0, 1 << 28),
         u: (1, 0),
         v: (0, 3),
         columns: 2,

@@ -643,7 +643,7 @@ fn letters_that_a_font_has_as_pictures_or_layers_are_told_where_they_stand() {
         let (told, drawing) = draw(&tables);
         assert_eq!(
             told,
-            [format!("3:3: {what}"), format!("3:45: {what}")],
+            [format!("3:3: {what}"), format!("3:38: {what}")],
             "{:?}",
             tables[0].0
         );
