@@ -60,8 +60,10 @@ versions! {
             if let ([one, other], []) = (&*own, &*left)
                 && (one.start, one.end, one.winding) == (other.start, other.end, -other.winding)
             {
-                for y in one.start as usize..one.end as usize {
-                    let (a, b) = (table[0][y] >> 8, table[1][y] >> 8);
+                let rows = one.start as usize..one.end as usize;
+                let places = table[0][rows.clone()].iter().zip(&table[1][rows.clone()]);
+                for (y, (a, b)) in rows.zip(places) {
+                    let (a, b) = (a >> 8, b >> 8);
                     out.fill(y, a.min(b) as usize..a.max(b) as usize, value);
                 }
             } else {
