@@ -2,7 +2,10 @@
 """Filters a TIFF of 200 Gpx within 256 MiB and tells how fast and in how much memory. Nothing is downloaded or compared.
 
     cargo build --release --locked -p relief --no-default-features
-    bench/files/sparse.py --relief target/release/relief [--rows 447232] [--record FILE]
+    bench/files/sparse.py --relief target/release/relief [--threads 2] [--rows 447232] [--record FILE]
+
+It needs that program and Python alone, and some 200 KiB in TMPDIR. All of it takes half an hour of a processor; it ends with an error where more memory was
+taken than was allowed, with 16 MiB for the program itself.
 
 The file has 447 232 × 447 232 pixels of 8 bits in tiles of 4096 × 4096. All of it but its lists is a hole, which takes no room on the disk and reads as
 0; so what is measured is reading through the system, the filter and the plan, not a disk. With fewer rows a part is rendered, whole rows from the middle.
@@ -15,11 +18,14 @@ import re
 import resource
 import struct
 import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
 
 SIDE, TILE = 447_232, 4_096
+# What the job may take, and what a process takes that does nothing, in MiB.
+MEMORY, PROGRAM = 256, 16
 
 
 def make(path):
@@ -52,28 +58,34 @@ def main():
         make(Path(folder) / "scan.tif")
         design = Path(folder) / "scan.kdl"
         design.write_text(f'relief version=1\ncanvas from="scan.tif"\nbox radius={arguments.radius} {{ (source)image "scan.tif" }}\n')
-        command = [arguments.relief.resolve(), "render", design, "--device", "cpu", "--threads", str(arguments.threads), "--memory", "256MiB"]
+        relief = arguments.relief.resolve()
+        options = ["--threads", str(arguments.threads), "--memory", f"{MEMORY}MiB"]
+        plan = subprocess.run([relief, "plan", design, *options], check=True, capture_output=True, text=True).stdout
+        planned = re.search(r"^memory +(.*)", plan, re.M)[1]
+        command = [relief, "render", design, "--device", "cpu", *options]
         command += ["--region", f"0,{(SIDE - rows) // 2},{SIDE}x{rows}", "-f", "null"]
         load, start = os.getloadavg(), time.perf_counter()
         told = subprocess.run(command, check=True, capture_output=True, text=True)
         seconds = time.perf_counter() - start
         usage = resource.getrusage(resource.RUSAGE_CHILDREN)
         model = re.search(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text())
-        version = subprocess.run([command[0], "--version"], capture_output=True, text=True, check=True).stdout.strip()
+        version = subprocess.run([relief, "--version"], capture_output=True, text=True, check=True).stdout.strip()
     pixels = SIDE * rows
     part = "all" if rows == SIDE else f"{rows} rows, {100 * rows / SIDE:.0f} %,"
     text = "\n".join([
         f"{datetime.datetime.now(datetime.timezone.utc):%Y-%m-%d %H:%M} UTC, {version}, {model[1] if model else 'unknown processor'}, {arguments.threads} threads, "
         f"load {load[0]:.1f} before and {os.getloadavg()[0]:.1f} after",
-        f"box radius={arguments.radius} of a TIFF of {SIDE} × {SIDE} pixels, 200 Gpx, in holes; --memory 256MiB; {part} of it rendered to nothing",
+        f"box radius={arguments.radius} of a TIFF of {SIDE} × {SIDE} pixels, 200 Gpx, in holes; --memory {MEMORY}MiB; {part} of it rendered to nothing",
         f"{pixels / 1e9:.1f} Gpx in {seconds:.1f} s: {pixels / seconds / 1e9:.3f} Gpx/s; {usage.ru_utime + usage.ru_stime:.1f} processor seconds: "
         f"{pixels / (usage.ru_utime + usage.ru_stime) / 1e9:.3f} Gpx for each",
-        f"the most memory that it had: {usage.ru_maxrss / 1024:.0f} MiB",
+        f"the most memory that it had: {usage.ru_maxrss / 1024:.0f} MiB; the plan: {planned}",
         told.stdout.strip().splitlines()[-1].split(": ", 1)[-1] if told.stdout.strip() else "",
     ])
     print(text)
     if arguments.record:
         arguments.record.write_text(text + "\n")
+    if usage.ru_maxrss / 1024 > MEMORY + PROGRAM:
+        sys.exit(f"more memory than {MEMORY} MiB and {PROGRAM} MiB for the program")
 
 
 main()

@@ -508,18 +508,13 @@ fn each_tile<'a, S>(
     }
 }
 
-/// Memory of zeros, or an error where the system has none.
-pub(crate) fn zeroed<T: bytemuck::Zeroable + Clone>(
-    count: u64,
-    purpose: &'static str,
-) -> Result<Vec<T>, Error> {
+/// Memory of zeros, or an error where the system has none. The system zeroes its pages when they are first written, by whoever writes them.
+pub(crate) fn zeroed<T: bytemuck::Zeroable>(count: u64, purpose: &'static str) -> Result<Vec<T>, Error> {
     let bytes = count.saturating_mul(size_of::<T>() as u64);
     let refused = || Error::Allocation { bytes, purpose };
     let count = usize::try_from(count).map_err(|_| refused())?;
-    let mut memory = Vec::new();
-    memory.try_reserve_exact(count).map_err(|_| refused())?;
-    memory.resize(count, T::zeroed());
-    Ok(memory)
+    let memory = bytemuck::try_zeroed_slice_box(count).map_err(|()| refused())?;
+    Ok(memory.into_vec())
 }
 
 fn zeroed_samples<S: Sample>(count: u128, purpose: &'static str) -> Result<Vec<S>, Error> {

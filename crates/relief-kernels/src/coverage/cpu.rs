@@ -1,16 +1,18 @@
 //! Coverage on the CPU, piece by piece.
 //!
-//! A piece gathers the chains that reach into it (`gather`) and sweeps its rows (`sweep`). Where more chains meet than there is
+//! A piece gathers the chains that reach into it (`gather`) and sweeps its rows (`sweep`), or paints its elements (`paint`). Where more chains meet than there is
 //! room for, it is cut in halves; a piece of one row that still has too many is computed element by element (`dense`).
 
 use bytemuck::{Pod, Zeroable};
 use relief_raster::{Sample, ViewMut};
 
 use super::{Index, Sampling};
+use crate::isa::Isa;
 
 mod dense;
 mod gather;
 mod grid;
+mod paint;
 mod steps;
 mod sweep;
 mod visit;
@@ -270,9 +272,19 @@ impl<S: Sample> Pieces<'_, '_, S> {
         }
         self.settle(out, number);
         if fits {
-            sweep::sweep(self.index, &self.grid, &piece, self.scratch, at, out);
+            self.write(&piece, at, out);
         } else {
             self.halves(at, size, out);
+        }
+    }
+
+    /// Writes a piece whose chains were gathered.
+    fn write(&mut self, piece: &Piece, at: (usize, usize), out: &mut ViewMut<'_, S>) {
+        let (index, grid) = (self.index, &self.grid);
+        if paint::paints(index, grid, self.scratch) {
+            paint::paint(Isa::best(), index, grid, piece, self.scratch, at, out);
+        } else {
+            sweep::sweep(index, grid, piece, self.scratch, at, out);
         }
     }
 
@@ -338,7 +350,7 @@ impl<S: Sample> Pieces<'_, '_, S> {
             } else if let Some(value) = sweep::uniform(self.index, self.scratch) {
                 fill(out, at, size, S::from_u16(value as u16));
             } else {
-                sweep::sweep(self.index, &self.grid, &piece, self.scratch, at, out);
+                self.write(&piece, at, out);
             }
         }
     }

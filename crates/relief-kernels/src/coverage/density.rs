@@ -42,8 +42,8 @@ const BANDS: usize = 3;
 
 /// The likely work of a tile, or more where that is little. Refuses an index of which a tile might take too long.
 pub(super) fn check(index: &Index, limit: u64, room: &mut Room) -> Result<u64, Error> {
-    // A number for each part now, and another where it has to be known what is near it.
-    room.take(index.parts.len() as u64 * (size_of::<u64>() + size_of::<Option<u64>>()) as u64)?;
+    // Two numbers for each part now, and another where it has to be known what is near it.
+    room.take(index.parts.len() as u64 * (2 * size_of::<u64>() + size_of::<Option<u64>>()) as u64)?;
     // What two lists of what is open at the same time take, where they are needed.
     let parts = index.parts.iter().map(|part| part.lookup.longest());
     let open = parts.fold(index.lookup.longest(), usize::max);
@@ -83,6 +83,18 @@ fn most(
     }
     // Most lies in other bands than a tile does.
     let banded = in_bands(index, of_all);
+    if banded <= little {
+        return Ok(banded);
+    }
+    // So does most of what a part has.
+    let own: Vec<u64> = index
+        .parts
+        .iter()
+        .map(|part| of_bands(index, part, measure))
+        .collect();
+    let banded = in_bands(index, |placed| {
+        met(placed).saturating_mul(own[placed.part as usize])
+    });
     if banded <= little {
         return Ok(banded);
     }
@@ -136,6 +148,10 @@ fn width(index: &Index) -> i64 {
 /// How many blocks of so many pixels a length reaches into, of as many as a tile has.
 fn blocks(length: i64, pixels: i64, of: i64, index: &Index) -> u64 {
     let block = 256 * index.denominator * pixels;
+    // Most are small, and a division takes as long as all else.
+    if length < block {
+        return 2.min(of / pixels + 1).unsigned_abs();
+    }
     (length / block + 2).min(of / pixels + 1).unsigned_abs()
 }
 
@@ -157,6 +173,9 @@ fn of_chain(index: &Index, number: u32, of_a_tile: bool, measure: Measure) -> u6
         // A chain is gone through once a row where there is room for all of them, and passed over where it is far. Those of a wide element are
         // spread along it, some of them twice as close as others.
         Measure::Likely => {
+            if bounds.right - bounds.left <= 2 * TILE.0 * 256 * index.denominator {
+                return edges;
+            }
             let width = (bounds.right - bounds.left) / (256 * index.denominator);
             (edges * 2 * TILE.0.unsigned_abs()).div_ceil(width.max(2 * TILE.0).unsigned_abs())
         }
@@ -185,6 +204,18 @@ fn of_elements(index: &Index, part: &Shapes, measure: Measure) -> u64 {
         .iter()
         .map(|entry| of_chain(index, *entry, false, measure));
     chains.fold(1, u64::saturating_add)
+}
+
+/// The greatest work of all that lies in the bands of a tile, of those of a part, and of the copy itself.
+fn of_bands(index: &Index, part: &Shapes, measure: Measure) -> u64 {
+    let (mut most, mut sums) = (0, [0_u64; BANDS]);
+    for (band, ends) in part.ends.windows(2).enumerate() {
+        let entries = &part.entries[ends[0] as usize..ends[1] as usize];
+        let chains = entries.iter().map(|entry| of_chain(index, *entry, true, measure));
+        sums[band % BANDS] = chains.fold(0, u64::saturating_add);
+        most = most.max(sums.into_iter().fold(0, u64::saturating_add));
+    }
+    most.saturating_add(1)
 }
 
 /// The most work of any tile with a copy of a part.

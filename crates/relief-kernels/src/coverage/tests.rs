@@ -106,7 +106,11 @@ fn by_definition<S: Sample>(shapes: &[Shape], sampling: Sampling, px: i64, py: i
 }
 
 fn check<S: Sample>(shapes: &[Shape], at: (i64, i64), size: (usize, usize)) {
-    for sampling in [Sampling::Area, Sampling::Centres] {
+    check_by::<S>(&[Sampling::Area, Sampling::Centres], shapes, at, size);
+}
+
+fn check_by<S: Sample>(samplings: &[Sampling], shapes: &[Shape], at: (i64, i64), size: (usize, usize)) {
+    for &sampling in samplings {
         let expected: Vec<u16> = (0..size.0 * size.1)
             .map(|i| {
                 by_definition::<S>(
@@ -169,6 +173,26 @@ fn shapes(max: u16) -> impl Strategy<Value = Vec<Shape>> {
     proptest::collection::vec(shape, 1..6)
 }
 
+/// Shapes of few corners, many rows high, of which edges cross far from their ends; of one value or of several.
+fn tall() -> impl Strategy<Value = Vec<Shape>> {
+    let point = prop_oneof![
+        4 => (-800..3_000_i64, -1_500..12_000_i64),
+        1 => (-2..8_i64, -4..46_i64).prop_map(|(x, y)| (x * 256, y * 256)),
+        1 => (-100_000..100_000_i64, -3_000..14_000_i64),
+    ];
+    let outline = proptest::collection::vec(point, 3..5);
+    let rule = prop_oneof![3 => Just(Rule::NonZero), 1 => Just(Rule::EvenOdd)];
+    let shape = (rule, proptest::collection::vec(outline, 1..3));
+    let shapes = proptest::collection::vec((shape, 0..=255_u16), 1..6);
+    (shapes, any::<bool>()).prop_map(|(shapes, one)| {
+        let shape = |((rule, outlines), value)| Shape {
+            rule,
+            ..Shape::of(if one { 255 } else { value }, outlines)
+        };
+        shapes.into_iter().map(shape).collect()
+    })
+}
+
 fn moved(outlines: &[Outline], far: (i64, i64)) -> Vec<Outline> {
     let place = |(x, y): &(i64, i64)| (x + 256 * far.0, y + 256 * far.1);
     outlines
@@ -188,6 +212,12 @@ proptest! {
     #[test]
     fn every_sample_of_16_bits_is_what_the_definition_says(shapes in shapes(65_535)) {
         check::<u16>(&shapes, (-1, 0), (5, 3));
+    }
+
+    #[test]
+    fn rows_that_edges_go_straight_through_are_what_the_definition_says(shapes in tall(), x in -2..9_i64) {
+        check_by::<u8>(&[Sampling::Area], &shapes, (x, -2), (2, 45));
+        check_by::<u8>(&[Sampling::Centres], &shapes, (-2, -2), (16, 50));
     }
 
     #[test]
@@ -856,7 +886,7 @@ fn an_outline_without_height_is_placed_without_work() {
 
 #[test]
 fn rows_without_work_are_passed_by_only_until_the_tile_is_told_to_stop() {
-    // A million rows in one pixel, none of which crosses a sub-scanline.
+    // A million rows in one pixel, between its first two sub-scanlines.
     let mut builder = Builder::new(1 << 24, Limits::default()).unwrap();
     let part = builder.part();
     builder.element(255, Rule::NonZero);
@@ -864,7 +894,7 @@ fn rows_without_work_are_passed_by_only_until_the_tile_is_told_to_stop() {
         .outline(&[(0, 0), (1 << 30, 0), (1 << 30, 1), (0, 1)])
         .unwrap();
     let lattice = Lattice {
-        origin: (0, 0),
+        origin: (0, 1 << 28),
         u: (1, 0),
         v: (0, 3),
         columns: 2,

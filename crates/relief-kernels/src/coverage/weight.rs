@@ -85,7 +85,7 @@ impl Weight {
         let turns = size(self.of_any, 2 * size_of::<(i64, i32)>());
         // What is looked at to find where too much meets, of which no band has more than there is.
         let met = size(self.placements.max(self.elements), 2 * size_of::<(i64, u64)>())
-            .saturating_add(size(self.parts, size_of::<(u64, Option<u64>)>()));
+            .saturating_add(size(self.parts, size_of::<(u64, u64, Option<u64>)>()));
         self.bytes_placed()
             .saturating_add(lookup)
             .saturating_add(met.max(turns))

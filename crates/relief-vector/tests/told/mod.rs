@@ -513,6 +513,148 @@ fn letters_that_a_font_draws_in_colours_are_told() {
     );
 }
 
+/// The bytes of a table, number by number: how many bytes each has, and what it is.
+fn numbers(of: &[(usize, u32)]) -> Vec<u8> {
+    let bytes = of
+        .iter()
+        .flat_map(|(width, number)| number.to_be_bytes()[4 - width..].to_vec());
+    bytes.collect()
+}
+
+/// `COLR` of version 0 for glyphs below `end`, each of one layer: itself in the first colour.
+fn layers(end: u32) -> Vec<u8> {
+    let mut table = numbers(&[(2, 0), (2, end), (4, 14), (4, 14 + 6 * end), (2, end)]);
+    table.extend((0..end).flat_map(|glyph| numbers(&[(2, glyph), (2, glyph), (2, 1)])));
+    table.extend((0..end).flat_map(|glyph| numbers(&[(2, glyph), (2, 0)])));
+    table
+}
+
+/// `COLR` of version 1 for glyphs below `end`, each of one paint: the first colour everywhere.
+fn paints(end: u32) -> Vec<u8> {
+    let mut table = numbers(&[
+        (2, 1),
+        (2, 0),
+        (4, 0),
+        (4, 0),
+        (2, 0),
+        (4, 34),
+        (4, 0),
+        (4, 0),
+        (4, 0),
+        (4, 0),
+    ]);
+    table.extend(numbers(&[(4, end)]));
+    table.extend((0..end).flat_map(|glyph| numbers(&[(2, glyph), (4, 4 + 6 * end)])));
+    table.extend(numbers(&[(1, 2), (2, 0), (2, 1 << 14)]));
+    table
+}
+
+/// The first bytes of a PNG of 8 × 8 pixels: all that a font needs to say of one.
+const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\x0dIHDR\0\0\0\x08\0\0\0\x08\x08\x06\0\0\0";
+
+/// `sbix` of one size of `glyphs` glyphs, of which those below `end` are pictures.
+fn strike(glyphs: u32, end: u32) -> Vec<u8> {
+    let mut table = numbers(&[(2, 1), (2, 1), (4, 1), (4, 12), (2, 16), (2, 72)]);
+    let (size, first) = (8 + PNG.len() as u32, 4 + 4 * (glyphs + 1));
+    table.extend((0..=glyphs).flat_map(|glyph| numbers(&[(4, first + size * glyph.min(end))])));
+    for _ in 0..end {
+        table.extend(numbers(&[(2, 0), (2, 0)]));
+        table.extend(b"png ");
+        table.extend(PNG);
+    }
+    table
+}
+
+/// `CBLC` and `CBDT` of one size, of pictures of the glyphs below `end`.
+fn bitmaps(end: u32) -> (Vec<u8>, Vec<u8>) {
+    let metrics = (1, 8);
+    // One size with one list: where it is, its length, and one part.
+    let mut places = numbers(&[
+        (2, 3),
+        (2, 0),
+        (4, 1),
+        (4, 56),
+        (4, 8 + 8 + 4 * (end + 1)),
+        (4, 1),
+        (4, 0),
+    ]);
+    for _ in 0..2 {
+        // Ascent, descent and width; nothing else is needed.
+        places.extend(numbers(&[metrics, (1, 0), metrics]));
+        places.extend([0; 9]);
+    }
+    places.extend(numbers(&[(2, 0), (2, end - 1), (1, 8), (1, 8), (1, 32), (1, 1)]));
+    // All glyphs in one part, whose pictures are PNGs with five bytes of metrics.
+    places.extend(numbers(&[(2, 0), (2, end - 1), (4, 8), (2, 1), (2, 17), (4, 4)]));
+    let size = 5 + 4 + PNG.len() as u32;
+    places.extend((0..=end).flat_map(|glyph| numbers(&[(4, size * glyph)])));
+    let mut pictures = numbers(&[(2, 3), (2, 0)]);
+    for _ in 0..end {
+        pictures.extend(numbers(&[
+            metrics,
+            metrics,
+            (1, 0),
+            metrics,
+            metrics,
+            (4, PNG.len() as u32),
+        ]));
+        pictures.extend(PNG);
+    }
+    (places, pictures)
+}
+
+#[test]
+fn letters_that_a_font_has_as_pictures_or_layers_are_told_where_they_stand() {
+    let plain = std::fs::read(concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../examples/plate/FredokaOne-Regular.ttf"
+    ))
+    .unwrap();
+    // `numGlyphs` of `maxp`, by the list of tables.
+    let maxp = plain.windows(4).position(|tag| tag == b"maxp").unwrap() + 8;
+    let maxp = u32::from_be_bytes(plain[maxp..maxp + 4].try_into().unwrap()) as usize;
+    let glyphs = u32::from(u16::from_be_bytes([plain[maxp + 4], plain[maxp + 5]]));
+    let text = "<g>\n  <text x='9' y='60' font-size='40'>a<tspan\n fill='gray'>b</tspan></text></g>";
+    let draw = |tables: &[(&[u8; 4], Vec<u8>)]| {
+        let mut bytes = plain.clone();
+        for (tag, table) in tables {
+            bytes = with_table(&bytes, **tag, table);
+        }
+        let picture = drawn_by(text, &[&Font::parse(bytes).unwrap()]);
+        let told: Vec<String> = picture.warnings.iter().map(ToString::to_string).collect();
+        (told, picture.drawing)
+    };
+    let (nothing, outlines) = draw(&[]);
+    assert_eq!(nothing, Vec::<String>::new());
+    let bitmap = |end| {
+        let (places, pictures) = bitmaps(end);
+        vec![(b"CBLC", places), (b"CBDT", pictures)]
+    };
+    let fonts = |end| {
+        [
+            vec![(b"COLR", layers(end))],
+            vec![(b"COLR", paints(end))],
+            vec![(b"sbix", strike(glyphs, end))],
+            bitmap(end),
+        ]
+    };
+    let what = "\"Fredoka One\" has colours for its letters, which are not drawn";
+    for tables in fonts(glyphs) {
+        let (told, drawing) = draw(&tables);
+        assert_eq!(
+            told,
+            [format!("3:3: {what}"), format!("3:38: {what}")],
+            "{:?}",
+            tables[0].0
+        );
+        assert_eq!(drawing, outlines, "{:?}: the outlines are drawn", tables[0].0);
+    }
+    // Only the glyph of what is missing is one.
+    for tables in fonts(1) {
+        assert_eq!(draw(&tables).0, nothing, "{:?}", tables[0].0);
+    }
+}
+
 #[test]
 fn properties_of_one_program_are_told_once_a_document_where_they_stand_first() {
     let two = |one: &str, other: &str| {

@@ -87,7 +87,6 @@ pub(super) fn gather(index: &Index, grid: &Grid, piece: &Piece, scratch: &mut Sc
     scratch.walks.len = 0;
     scratch.locals.len = 0;
     scratch.events.len = 0;
-    scratch.starts.len = 0;
     scratch.closed = true;
     scratch.lines = (piece.height * grid.lines()) as i32;
     let mut work = Work::up_to(COPIES * scratch.locals.items.len() as u64);
@@ -117,6 +116,12 @@ pub(super) fn gather(index: &Index, grid: &Grid, piece: &Piece, scratch: &mut Sc
     if index.layered {
         sort_by_rank(scratch);
     }
+    true
+}
+
+/// Sorts the chains by where they begin, and the windings from the left: what only a sweep needs.
+pub(super) fn sort_by_line(scratch: &mut Scratch<'_>) {
+    scratch.starts.len = 0;
     let walks = scratch.walks.get();
     for number in 0..walks.len() {
         let _ = scratch.starts.push(number as u32);
@@ -126,7 +131,6 @@ pub(super) fn gather(index: &Index, grid: &Grid, piece: &Piece, scratch: &mut Sc
         .get_mut()
         .sort_unstable_by_key(|walk| walks[*walk as usize].start);
     scratch.events.get_mut().sort_unstable_by_key(|event| event.line);
-    true
 }
 
 /// Adds one chain; `false` where there is no room.
@@ -325,6 +329,36 @@ impl Walk {
         } else {
             0
         }
+    }
+
+    /// The line at which the edge ends that meets `line`, where [`ahead`](Self::ahead) knows its crossings and it is the edge of the line before; 0 where it is not so.
+    #[inline(always)]
+    pub(super) const fn straight_until(&self) -> i32 {
+        let vertical = self.slope == 0 && self.slope_rest == 0;
+        if vertical || (self.inverse > 0.0 && self.x.abs() < MAX_X) {
+            self.edge_end
+        } else {
+            0
+        }
+    }
+
+    /// The crossing of the line that is so many lines on, of the same edge.
+    #[inline(always)]
+    pub(super) const fn ahead(&self, lines: i64) -> i64 {
+        self.x + lines * self.slope + (self.rest + lines * self.slope_rest) / self.rise
+    }
+
+    /// Goes so many lines on, along the same edge.
+    #[inline(always)]
+    pub(super) const fn skip(&mut self, lines: i64) {
+        let whole = self.rest + lines * self.slope_rest;
+        self.x += lines * self.slope + whole / self.rise;
+        self.rest = whole % self.rise;
+    }
+
+    #[inline(always)]
+    pub(super) const fn is_vertical(&self) -> bool {
+        self.slope == 0 && self.slope_rest == 0
     }
 
     /// Goes to the edge that meets `line`.

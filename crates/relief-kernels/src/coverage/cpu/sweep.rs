@@ -7,7 +7,7 @@
 use bytemuck::{Pod, Zeroable};
 use relief_raster::{Sample, ViewMut};
 
-use super::gather::Local;
+use super::gather::{Local, sort_by_line};
 use super::grid::{Grid, Piece};
 use super::{Crossing, Scratch, WIDTH};
 use crate::coverage::Index;
@@ -209,7 +209,7 @@ fn top_value(index: &Index, scratch: &mut Scratch<'_>) -> u32 {
         bits: &mut scratch.bits.items[..scratch.bits.len],
         value: 0,
     };
-    for event in scratch.events.get().iter().take_while(|event| event.line == 0) {
+    for event in scratch.events.get().iter().filter(|event| event.line == 0) {
         cover.cross(event.local, event.winding);
     }
     cover.value
@@ -243,19 +243,19 @@ impl Sums<'_> {
 
     /// The crossings of a chain in all lines of a band.
     #[inline(always)]
-    fn cross_all(&mut self, key: &Key, crossings: &[i32], change: u32) {
-        let pixel = key.low >> 8;
-        if pixel == key.high >> 8 {
-            if key.low < self.limit {
+    fn cross_all(&mut self, (low, high): (i32, i32), crossings: &[i32], change: u32) {
+        let pixel = low >> 8;
+        if pixel == high >> 8 {
+            if low < self.limit {
                 let part: i32 = crossings.iter().map(|x| x & 255).sum();
                 self.add(pixel as usize, crossings.len() as u32, part as u32, change);
             }
             return;
         }
         // A few pixels: what lies in each of them is counted in all lines at once.
-        let few = crossings.len() >= FEW_LINES && (key.high >> 8) - pixel <= few_pixels(crossings.len());
+        let few = crossings.len() >= FEW_LINES && (high >> 8) - pixel <= few_pixels(crossings.len());
         if few {
-            for pixel in pixel..=(key.high >> 8).min((self.limit - 1) >> 8) {
+            for pixel in pixel..=(high >> 8).min((self.limit - 1) >> 8) {
                 let (mut count, mut part) = (0, 0);
                 for x in crossings {
                     let beyond = (x - (pixel << 8)) as u32;
@@ -291,22 +291,187 @@ pub(super) fn sweep<S: Sample>(
     out: &mut ViewMut<'_, S>,
 ) {
     prepare(index, scratch);
+    sort_by_line(scratch);
     scratch.active.len = 0;
     let isa = Isa::best();
     let mut done = (0, 0);
     let lines = grid.lines() as i32;
-    let mut steady = 0;
-    for y in 0..piece.height {
+    let (mut steady, mut tangled) = (0, 1);
+    let mut y = 0;
+    while y < piece.height {
         let first = y as i32 * lines;
         if first + lines <= steady {
             // The row above goes on.
             let (above, row) = out.row_pair(at.1 + y - 1, at.1 + y);
             row[at.0..at.0 + piece.width].copy_from_slice(&above[at.0..at.0 + piece.width]);
+            y += 1;
             continue;
+        }
+        if y >= tangled {
+            match straight_rows(scratch, done, first, lines) {
+                Ok(rows) => {
+                    let at = (at.0, at.1 + y);
+                    sweep_rows(isa, index, grid, scratch, (first, rows), at, piece.width, out);
+                    y += rows as usize;
+                    steady = 0;
+                    continue;
+                }
+                Err(rows) => tangled = y + 1 + rows as usize,
+            }
         }
         let row = &mut out.row_mut(at.1 + y)[at.0..at.0 + piece.width];
         done = sweep_row(isa, index, grid, scratch, (first, first + lines), done, row);
         steady = steady_until(scratch, done, first);
+        y += 1;
+    }
+}
+
+/// Fewer rows are swept one by one.
+const FEW_ROWS: i32 = 4;
+
+/// The rows from the line `first` on in which no winding changes at the left, and all chains are straight and in one order, which `keys` has then.
+/// Where they are few, as many rows as it is no use to look again after the next.
+fn straight_rows(
+    scratch: &mut Scratch<'_>,
+    (started, happened): (usize, usize),
+    first: i32,
+    lines: i32,
+) -> Result<i32, i32> {
+    let mut until = scratch.lines;
+    if let Some(event) = scratch.events.get().get(happened) {
+        until = until.min(event.line);
+    }
+    let walks = &scratch.walks.items;
+    if let Some(walk) = scratch.starts.get().get(started) {
+        until = until.min(walks[*walk as usize].start);
+    }
+    for walk in scratch.active.get() {
+        let walk = &walks[*walk as usize];
+        until = until.min(walk.end).min(walk.straight_until());
+        if until < first + FEW_ROWS * lines {
+            return Err((until - first).max(0) / lines);
+        }
+    }
+    let mut rows = (until - first) / lines;
+    scratch.keys.len = scratch.active.len;
+    while rows >= FEW_ROWS {
+        let last = rows * lines - 1;
+        let keys = scratch.keys.get_mut();
+        let mut sorted = true;
+        let mut before = (i32::MIN, i32::MIN);
+        for (key, number) in keys.iter_mut().zip(scratch.active.get()) {
+            let walk = &walks[*number as usize];
+            let (low, high) = match (
+                i32::try_from(walk.ahead(0)),
+                i32::try_from(walk.ahead(i64::from(last))),
+            ) {
+                (Ok(low), Ok(high)) => (low, high),
+                // Beyond all others.
+                _ if walk.is_vertical() && walk.ahead(0) < 0 => (i32::MIN, i32::MIN),
+                _ if walk.is_vertical() => (i32::MAX, i32::MAX),
+                _ => return Err(FEW_ROWS),
+            };
+            sorted &= before <= (low, high);
+            before = (low, high);
+            *key = Key {
+                low,
+                high,
+                row: 0,
+                walk: *number,
+                local: walk.local,
+                winding: walk.winding,
+            };
+        }
+        if !sorted {
+            keys.sort_unstable_by_key(|key| (key.low, key.high));
+        }
+        // Chains that change places do so where neighbours cross.
+        let crosses = |pair: &[Key]| {
+            let (before, after) = (
+                i64::from(pair[1].low) - i64::from(pair[0].low),
+                i64::from(pair[0].high) - i64::from(pair[1].high),
+            );
+            (after > 0).then(|| (before * i64::from(last) / (before + after)) as i32)
+        };
+        match keys.windows(2).filter_map(crosses).min() {
+            None => return Ok(rows),
+            Some(line) => rows = (line / lines).min(rows - 1),
+        }
+    }
+    Err(rows.max(0))
+}
+
+versions! {
+    /// Rows in which the chains go on as `keys` has them: what covers what is found once for all.
+    fn sweep_rows<S: Sample>(
+        index: &Index, grid: &Grid, scratch: &mut Scratch<'_>,
+        rows: (i32, i32), at: (usize, usize), width: usize, out: &mut ViewMut<'_, S>,
+    ) {
+        let (first, rows) = rows;
+        let lines = grid.lines();
+        let mut cover = Cover {
+            locals: &mut scratch.locals.items[..scratch.locals.len],
+            layers: &mut scratch.layers.items[..scratch.layers.len],
+            groups: scratch.groups.items,
+            bits: &mut scratch.bits.items[..scratch.bits.len],
+            value: 0,
+        };
+        if cover.layers.len() == 1 {
+            cover.value = if cover.layers[0].inside > 0 { cover.layers[0].value } else { 0 };
+        } else {
+            cover.value = cover.topmost();
+        }
+        let base = cover.value.wrapping_mul(256 * lines as u32);
+        let walks = &mut scratch.walks.items;
+        let keys = scratch.keys.get();
+        let all = i64::from(rows) * lines as i64;
+        // The chains at which the value changes, and by what.
+        let (mut seen, mut vertical) = (0, true);
+        for key in keys {
+            let before = cover.value;
+            cover.cross(key.local, key.winding);
+            let walk = &mut walks[key.walk as usize];
+            if cover.value == before {
+                walk.skip(all);
+                continue;
+            }
+            vertical &= walk.is_vertical();
+            scratch.crossings.items[seen] = Crossing {
+                x: cover.value.wrapping_sub(before).cast_signed(),
+                from: key.walk,
+            };
+            seen += 1;
+        }
+        if !scratch.closed {
+            for key in keys {
+                cover.cross(key.local, -key.winding);
+            }
+        }
+        let mut sums = Sums { sums: scratch.sums.items, touched: 0, limit: (width * 256) as i32 };
+        let table = &mut scratch.table.items[..lines];
+        let computed = if vertical { 1 } else { rows };
+        for row in 0..computed {
+            let line = first + row * lines as i32;
+            for change in &scratch.crossings.items[..seen] {
+                let walk = &mut walks[change.from as usize];
+                let (low, high) = walk.crossings(index, grid, line, sums.limit, table);
+                sums.cross_all((low, high), table, change.x.cast_unsigned());
+            }
+            let row = &mut out.row_mut(at.1 + row as usize)[at.0..at.0 + width];
+            write_row(&mut sums, base, grid.log_total(), row);
+        }
+        for row in computed as usize..rows as usize {
+            // As the first one: of edges that are all vertical, or of none.
+            let (above, row) = out.row_pair(at.1, at.1 + row);
+            row[at.0..at.0 + width].copy_from_slice(&above[at.0..at.0 + width]);
+        }
+        scratch.active.len = 0;
+        for key in keys {
+            if walks[key.walk as usize].end > first + all as i32 {
+                scratch.active.items[scratch.active.len] = key.walk;
+                scratch.active.len += 1;
+            }
+        }
     }
 }
 
@@ -483,7 +648,7 @@ fn clusters(
                 let before = cover.value;
                 cover.cross(key.local, key.winding);
                 if cover.value != before {
-                    sums.cross_all(key, row(key), cover.value.wrapping_sub(before));
+                    sums.cross_all((key.low, key.high), row(key), cover.value.wrapping_sub(before));
                 }
             }
         } else {

@@ -138,17 +138,20 @@ struct Window {
 
 impl Window {
     /// `None` where nothing does.
-    fn new(index: &Index, piece: &Piece) -> Option<Self> {
+    fn new(index: &Index, grid: &Grid, piece: &Piece) -> Option<Self> {
         let unit = 256 * index.denominator;
         // Far from any point the piece may leave the numbers of the index.
         let at = |pixel: i64| i128::from(pixel) * i128::from(unit);
         let clamp = |n: i128| n.clamp(-(1 << 61), 1 << 61) as i64;
+        // What is rounded moves by half of this.
         let margin = i128::from(index.denominator);
+        // Above the first sub-scanline and below the last one nothing is crossed: a piece reaches into one band of as many rows, not into its neighbours.
+        let inset = i128::from(grid.height(0) - 1) * margin;
         let bounds = Bounds {
             left: clamp(at(piece.x) - margin),
-            top: clamp(at(piece.y) - margin),
+            top: clamp(at(piece.y) + inset),
             right: clamp(at(piece.x + piece.width as i64) + margin),
-            bottom: clamp(at(piece.y + piece.height as i64) + margin),
+            bottom: clamp(at(piece.y + piece.height as i64) - inset),
         };
         let corner = (clamp(at(piece.x)), clamp(at(piece.y)));
         index.bounds.meets(&bounds).then_some(Self { bounds, corner })
@@ -224,7 +227,7 @@ fn visit_in<'a>(
     order: Order<'_>,
     mut each: impl FnMut(Visit<'a>) -> bool,
 ) -> bool {
-    let Some(window) = Window::new(index, piece) else {
+    let Some(window) = Window::new(index, grid, piece) else {
         return true;
     };
     let bounds = &window.bounds;
