@@ -61,7 +61,7 @@ mod why;
 mod workers;
 
 pub use cancel::Cancel;
-pub use counts::Counts;
+pub use counts::{Counts, Runs};
 pub use difference::{Compared, compare, differing};
 pub use drawings::SlowDrawing;
 pub use error::Error;

@@ -8,7 +8,7 @@ use relief_raster::{Depth, Rect, Sample, ViewMut};
 
 use crate::Error;
 use crate::cancel::Cancel;
-use crate::counts::Counts;
+use crate::counts::{Counts, Runs};
 use crate::cpu::{Cpu, stream, zeroed};
 use crate::deal::deal;
 use crate::error::describe;
@@ -436,6 +436,46 @@ impl Renderer {
             Device::Eight(device) => device.with_host(|cpu| cpu.counts(window, effort, cancel)),
             Device::Sixteen(device) => device.with_host(|cpu| cpu.counts(window, effort, cancel)),
         }
+    }
+
+    /// The runs of samples above 0 along the rows of `window`, in coordinates of the streamed raster, of which `summary` is known: counted where all of it
+    /// repeats one cell of at most 2^22 samples, else as many and as long as [`Summary::runs`] says. No sample is computed. The plan must have been made as
+    /// for [`counts`](Self::counts).
+    ///
+    /// ```
+    /// # use relief_engine::{Cancel, NoImages, Options, Plan, Rect, Renderer};
+    /// let text = "relief version=1\ncanvas width=1000000000 height=1000000000\n\
+    ///     repeat step-x=100 step-y=100 { (pattern)fill value=200 width=10 height=50 }";
+    /// let design = relief_design::parse("a.kdl", text, &NoImages)?;
+    /// let cancel = Cancel::new();
+    /// let plan = Plan::new(&design, &NoImages, &Options::default().levels())?;
+    /// let renderer = Renderer::new(plan, &NoImages, &cancel)?;
+    /// let all = Rect::sized(1_000_000_000, 1_000_000_000);
+    /// let summary = renderer.counts(all, 1 << 20, &cancel)?.summary();
+    /// let runs = renderer.runs(all, &summary)?;
+    /// // Half of the rows have a run in every hundredth pixel.
+    /// assert_eq!((runs.count.0, runs.longest), (500_000_000 * 10_000_000, (10, 10)));
+    /// assert!(runs.is_exact());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Where the window is empty or leaves the raster, or the plan has no levels.
+    pub fn runs(&self, window: Rect, summary: &Summary) -> Result<Runs, Error> {
+        let raster = self.plan().raster();
+        self.check_levels(window, (raster.width, raster.height))?;
+        let known = match &self.device {
+            Device::Eight(device) => device.with_host(|cpu| cpu.runs(window)),
+            Device::Sixteen(device) => device.with_host(|cpu| cpu.runs(window)),
+        }?;
+        let by_rows = summary.runs(window.width());
+        Ok(known.map_or(by_rows, |known| Runs {
+            count: known.count,
+            longest: (
+                known.longest.0.max(by_rows.longest.0),
+                known.longest.1.min(by_rows.longest.1),
+            ),
+        }))
     }
 
     /// The columns and rows of a level: sample (X, Y) of level L stands for the pixels X·2^L ≤ x < (X + 1)·2^L,

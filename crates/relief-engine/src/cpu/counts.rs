@@ -10,7 +10,7 @@ use super::known::{Asked, Looked};
 use super::{Cpu, zeroed};
 use crate::Error;
 use crate::cancel::Cancel;
-use crate::counts::Counts;
+use crate::counts::{Counts, Runs};
 use crate::error::caught;
 use crate::levels::{LEAF, split};
 use crate::node::{Bounds, Grid, Through};
@@ -24,6 +24,9 @@ const ASKING: u64 = 64;
 
 /// What counting the copies of a sample of a cell counts as, in samples: of one that repeats along the axes, and of any other.
 const COUNTING: (u64, u64) = (2, 32);
+
+/// The most samples of a cell of which runs are counted.
+const MOST_OF_RUNS: u128 = 1 << 22;
 
 /// The samples that are computed between two looks at the rest.
 const BATCH: u128 = 1 << 26;
@@ -93,6 +96,84 @@ impl<S: Sample> Cpu<S> {
         Ok(counts)
     }
 
+    /// The runs of samples above 0 along the rows of `rect`, in coordinates of the streamed raster, where all of it repeats one small cell; else `None`.
+    pub(crate) fn runs(&self, rect: Rect) -> Result<Option<Runs>, Error> {
+        let program = &self.plan.program;
+        let region = self.plan.region;
+        let rect = rect.translated(region.x(), region.y());
+        let (xs, ys) = ([rect.x(), rect.right()], [rect.y(), rect.bottom()]);
+        let looked = self.look(Grid { xs: &xs, ys: &ys })?;
+        let [
+            (
+                _,
+                Looked::Cell {
+                    node, place, steps, ..
+                },
+            ),
+        ] = &looked[..]
+        else {
+            return Ok(None);
+        };
+        let (Keep::Cell { period, valid }, Some(plane)) =
+            (program.steps[*node].keep, self.kept.store.planes[*node].get())
+        else {
+            return Ok(None);
+        };
+        let there = rect.translated(-place.0, -place.1);
+        if plane.uniform.is_some() || period.cell() > MOST_OF_RUNS || !valid.contains(&there) {
+            return Ok(None);
+        }
+        let view = plane.view();
+        let set = |sample: S| self.through(steps, sample.to_u16()) > 0;
+        // For each sample: 0, or 1 where a run begins with it, or 2 where one goes on.
+        let (a, c) = (period.a() as usize, period.c() as usize);
+        let mut begins = zeroed::<u8>((a * c) as u64, "runs")?;
+        let mut longest = (0, 0);
+        let there = there.translated(-valid.x(), -valid.y());
+        for (row, begins) in view.rows().zip(begins.chunks_exact_mut(a)) {
+            let mut before = set(row[a - 1]);
+            for (sample, begins) in row.iter().zip(&mut *begins) {
+                let now = set(*sample);
+                *begins = u8::from(now) * (1 + u8::from(before));
+                before = now;
+            }
+            // The longest of a row that goes on for ever.
+            let most = match begins.iter().position(|sample| *sample < 2) {
+                None => u64::MAX,
+                Some(first) => {
+                    let around = begins[first..].iter().chain(&begins[..first]);
+                    let (mut run, mut most) = (0, 0);
+                    for sample in around {
+                        run = if *sample > 0 { run + 1 } else { 0 };
+                        most = most.max(run);
+                    }
+                    most
+                }
+            };
+            let most = most.min(there.width());
+            // A window of two cells shows each of its runs whole, where it shows the row.
+            let shown =
+                there.height() >= period.c() && (there.width() / 2 >= period.a() || most == there.width());
+            longest = (longest.0.max(if shown { most } else { 0 }), longest.1.max(most));
+        }
+        let cell = View::packed(&begins, a, c);
+        let left = Rect::between(there.x(), there.y(), there.x() + 1, there.bottom());
+        let count = copies(cell, &period, there)[1] + copies(cell, &period, left)[2];
+        Ok(Some(Runs {
+            count: (count, count),
+            longest,
+        }))
+    }
+
+    /// What a sample becomes that goes through these steps, the first first.
+    fn through(&self, steps: &[Through], sample: u16) -> u16 {
+        let entry = |table: usize, sample: u16| {
+            let entry = self.plan.program.tables[table].get(usize::from(sample));
+            entry.copied().unwrap_or(0)
+        };
+        (steps.iter()).fold(sample, |sample, step| step.apply(sample, entry, S::MAX.to_u16()))
+    }
+
     /// What is known of every block of `grid`, in coordinates of the canvas.
     fn look(&self, grid: Grid<'_>) -> Result<Vec<(Rect, Looked)>, Error> {
         let (program, store, levels) = (&self.plan.program, &self.kept.store, self.kept.levels.as_ref());
@@ -143,15 +224,8 @@ impl<S: Sample> Cpu<S> {
         *effort -= cost as u64;
         let there = rect.translated(-valid.x(), -valid.y());
         let raw = copies(plane.view(), &period, there);
-        let entry = |table: usize, sample: u16| {
-            let entry = program.tables[table].get(usize::from(sample));
-            entry.copied().unwrap_or(0)
-        };
         for (sample, times) in (0_u16..=u16::MAX).zip(raw).filter(|(_, times)| *times > 0) {
-            let sample = steps
-                .iter()
-                .fold(sample, |sample, step| step.apply(sample, entry, S::MAX.to_u16()));
-            counts.add(sample, times);
+            counts.add(self.through(steps, sample), times);
         }
         true
     }

@@ -7,6 +7,7 @@
 use relief_kernels::fold::Fold;
 
 use super::Bounds;
+use crate::counts::Runs;
 
 /// How the entries of a table go on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -153,10 +154,11 @@ impl Summary {
     /// # use relief_engine::Summary;
     /// // Two rows of three pixels: one sample is 0.
     /// let summary = Summary::of_counts(&[1, 5]);
-    /// assert_eq!(summary.runs(3), ((2, 3), (3, 3)));
+    /// let runs = summary.runs(3);
+    /// assert_eq!((runs.count, runs.longest), ((2, 3), (3, 3)));
     /// ```
     #[must_use]
-    pub fn runs(&self, width: u64) -> ((u128, u128), (u64, u64)) {
+    pub fn runs(&self, width: u64) -> Runs {
         let wide = u128::from(width.max(1));
         let rows = self.pixels / wide;
         let set = (self.pixels - self.zeros.1, self.pixels - self.zeros.0);
@@ -165,14 +167,17 @@ impl Summary {
             .min(self.zeros.1.saturating_add(rows))
             .min(rows * wide.div_ceil(2));
         if set.0 == 0 {
-            return ((0, most), (0, set.1.min(wide) as u64));
+            return Runs {
+                count: (0, most),
+                longest: (0, set.1.min(wide) as u64),
+            };
         }
         let zeros = self.zeros.1 / rows.max(1);
         let longest = (wide.saturating_sub(zeros).div_ceil(zeros + 1)).max(set.0.div_ceil(most.max(1)));
-        (
-            (set.0.div_ceil(wide), most),
-            (longest as u64, set.1.min(wide) as u64),
-        )
+        Runs {
+            count: (set.0.div_ceil(wide), most),
+            longest: (longest as u64, set.1.min(wide) as u64),
+        }
     }
 
     /// Between which every sample lies.

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use clap::Args;
-use relief_engine::{Cancel, Counts, Raster, Statistic, Summary};
+use relief_engine::{Cancel, Counts, Raster, Runs, Statistic, Summary};
 use relief_io::StatisticsSink;
 use relief_raster::{Depth, Rect};
 use serde::Serialize;
@@ -57,9 +57,7 @@ struct Figures {
     /// How often each sample is there, at least and at most.
     histogram: (Vec<u128>, Vec<u128>),
     /// The runs of set pixels along rows.
-    runs: (u128, u128),
-    /// The pixels of the longest of them.
-    longest: (u64, u64),
+    runs: Runs,
 }
 
 pub(crate) fn run(stats: &Stats) -> Result<(), Failure> {
@@ -104,7 +102,14 @@ pub(crate) fn run(stats: &Stats) -> Result<(), Failure> {
         let renderer = job::renderer(&opened, plan, None, &stats.watch, &cancel)?;
         let all = Rect::sized(raster.width, raster.height);
         let counts = renderer.counts(all, effort, &cancel)?;
-        let known = counts.is_exact().then(|| of_counts(&counts, raster.width, counts.summary()));
+        let figures = |summary: Summary| -> Result<Figures, Failure> {
+            let runs = renderer.runs(all, &summary)?;
+            Ok(of_counts(&counts, runs, summary))
+        };
+        let known = match counts.is_exact() {
+            true => Some(figures(counts.summary())?),
+            false => None,
+        };
         if stats.exact && known.as_ref().is_none_or(|known| !known.exact) {
             drop(renderer);
             if pixels > u128::from(stats.cost) {
@@ -115,13 +120,13 @@ pub(crate) fn run(stats: &Stats) -> Result<(), Failure> {
             }
             by_computing()?
         } else if let Some(written) = written {
-            of_counts(&counts, raster.width, written.and_known(counts.summary()))
+            figures(written.and_known(counts.summary()))?
         } else if let Some(known) = known {
             known
         } else {
             // Sums are known better than the histogram says, also of what it does not tell apart.
             let summary = renderer.summary(all, Statistic::Mean, effort, &cancel)?;
-            of_counts(&counts, raster.width, summary.and_known(counts.summary()))
+            figures(summary.and_known(counts.summary()))?
         }
     };
     drop(guard);
@@ -142,19 +147,16 @@ fn computed(sink: &StatisticsSink) -> Figures {
         exact: true,
         summary: Summary::of_counts(&counts),
         histogram: (counts.clone(), counts),
-        runs: (sink.runs(), sink.runs()),
-        longest: (sink.longest(), sink.longest()),
+        runs: Runs::counted(sink.runs(), sink.longest()),
     }
 }
 
-fn of_counts(counts: &Counts, width: u64, summary: Summary) -> Figures {
-    let (runs, longest) = summary.runs(width);
+fn of_counts(counts: &Counts, runs: Runs, summary: Summary) -> Figures {
     Figures {
-        exact: counts.is_exact() && runs.0 == runs.1 && longest.0 == longest.1,
+        exact: counts.is_exact() && runs.is_exact(),
         summary,
         histogram: (counts.least().to_vec(), counts.most()),
         runs,
-        longest,
     }
 }
 
@@ -187,6 +189,8 @@ fn as_text(name: &str, raster: &Raster, figures: &Figures) -> String {
         raster.depth,
         if figures.exact {
             "all figures exact"
+        } else if summary.is_exact() && figures.histogram.0 == figures.histogram.1 {
+            "all figures exact but the runs; --exact computes them"
         } else {
             "figures within what is proved; --exact computes them"
         }
@@ -205,8 +209,8 @@ fn as_text(name: &str, raster: &Raster, figures: &Figures) -> String {
         "runs",
         format!(
             "{} of set samples along rows, the longest of {}",
-            between(figures.runs),
-            between(figures.longest)
+            between(figures.runs.count),
+            between(figures.runs.longest)
         ),
     );
     text.push_str("histogram\n");
@@ -237,7 +241,7 @@ struct Told<'a> {
     greatest: Pair<u16>,
     set: Pair<u128>,
     clear: Pair<u128>,
-    runs: Runs,
+    runs: ToldRuns,
     histogram: Histogram<'a>,
 }
 
@@ -254,7 +258,7 @@ impl<T> From<(T, T)> for Pair<T> {
 }
 
 #[derive(Serialize)]
-struct Runs {
+struct ToldRuns {
     count: Pair<u128>,
     longest: Pair<u64>,
 }
@@ -283,9 +287,9 @@ impl<'a> Told<'a> {
             greatest: summary.greatest.into(),
             set: set(summary).into(),
             clear: summary.zeros.into(),
-            runs: Runs {
-                count: figures.runs.into(),
-                longest: figures.longest.into(),
+            runs: ToldRuns {
+                count: figures.runs.count.into(),
+                longest: figures.runs.longest.into(),
             },
             histogram: Histogram {
                 at_least: &figures.histogram.0,

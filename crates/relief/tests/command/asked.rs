@@ -184,6 +184,31 @@ fn runs_lie_within_what_is_said_of_them() {
 }
 
 #[test]
+fn runs_of_what_repeats_are_counted() {
+    let folder = TempDir::new().unwrap();
+    for (number, (bits, root)) in [
+        (8, "repeat step-x=10 step-y=10 { (pattern)disc diameter=5 value=200 }"),
+        (8, "lattice { u 9 2; v -3 7; (pattern)disc diameter=6 value=200 }"),
+        (16, "lattice blend=\"max\" { u 5 0; v 2 11; (pattern)fill value=7 width=5 height=4 }"),
+        (8, "threshold level=100 { (source)lattice blend=\"mean\" { u 13 4; v 5 -9; (pattern)disc diameter=11 value=255 } }"),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let text = format!("relief version=1\ncanvas width=3001 height=1999 bits={bits}\n{root}\n");
+        let design = beside(&folder, &format!("{number}.kdl"), &text);
+        for region in ["0,0,3001x1999", "1,7,2999x1500", "5,3,1000x2"] {
+            let whole = json(&["stats", &design, "--json", "--region", region], 0);
+            let known = json(&["stats", &design, "--json", "--region", region, "--effort", "1999"], 0);
+            assert_eq!(known["runs"]["count"], whole["runs"]["count"], "{root} {region}");
+            if !region.ends_with("x2") {
+                assert_eq!(known["runs"], whole["runs"], "{root} {region}");
+            }
+        }
+    }
+}
+
+#[test]
 fn diff_exits_as_diff_does() {
     let folder = TempDir::new().unwrap();
     let design = written(&folder, MARKS);
