@@ -44,6 +44,11 @@ impl RowSums {
         row.saturating_mul(period.c().saturating_add(1))
     }
 
+    /// The most bytes that a thread holds that sums a cell through a table and asks for blocks of it: its sums, and those of the bands of both samples and zeros.
+    pub(crate) fn asking(period: &Period) -> u64 {
+        Self::bytes(period) + 2 * Bands::bytes(period)
+    }
+
     /// The bytes that it holds.
     pub(crate) fn held(&self) -> u64 {
         Self::bytes(&self.period)
@@ -187,6 +192,15 @@ impl Turn<'_> {
 }
 
 impl Bands {
+    /// The most bytes of those of a cell.
+    fn bytes(period: &Period) -> u64 {
+        match period.a() {
+            a if a > MOST_COLUMNS => (MOST_BANDS as u64 + 1) * 8,
+            // A sum more than there are bands, of every turn of which there are no more than columns.
+            a => a * 16,
+        }
+    }
+
     /// For so many columns of blocks.
     pub(crate) const fn new(columns: usize) -> Self {
         Self {
@@ -306,7 +320,7 @@ mod tests {
         fn sums_are_those_of_every_pixel(
             u in (1..9_i64, -9..9_i64),
             v in (-9..9_i64, 1..9_i64),
-            mut xs in proptest::collection::vec(-60..60_i64, 2..5),
+            mut xs in proptest::collection::vec(-60..60_i64, 2..20),
             mut ys in proptest::collection::vec(-90..90_i64, 2..5),
             seed in any::<u64>(),
         ) {

@@ -195,6 +195,11 @@ impl Levels {
         let held = if lays { 3 } else { 2 };
         let asking = held * (program.nesting as u64 + 1) * 2 * asked * size_of::<Block>() as u64;
         let piece = PIECE * size_of::<Summary>() as u64;
+        let cells = (program.steps.iter()).filter_map(|step| match step.keep {
+            Keep::Cell { period, .. } if is_small(&period) => Some(RowSums::asking(&period)),
+            _ => None,
+        });
+        let cells = cells.max().unwrap_or(0);
         program
             .steps
             .iter()
@@ -202,7 +207,7 @@ impl Levels {
             .chain(pictures)
             .chain(tables)
             .chain([
-                (refining + asking + cell::MOST_SAMPLES * 8).saturating_mul(threads),
+                (refining + asking + cells).saturating_mul(threads),
                 piece.saturating_mul(readers),
                 MOST_TABLED,
                 if lays { laid::ALL_BYTES } else { 0 },
