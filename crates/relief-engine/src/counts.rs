@@ -9,33 +9,6 @@ use crate::node::{Bounds, Summary};
 /// The most different bounds that are told apart before they are made coarser.
 const MOST_OPEN: usize = 1 << 12;
 
-/// Runs of samples above 0 along the rows of a raster, at least and at most.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Runs {
-    /// How many there are.
-    pub count: (u128, u128),
-    /// The pixels of the longest of them.
-    pub longest: (u64, u64),
-}
-
-impl Runs {
-    /// Runs that were counted.
-    #[must_use]
-    pub const fn counted(count: u128, longest: u64) -> Self {
-        Self {
-            count: (count, count),
-            longest: (longest, longest),
-        }
-    }
-
-    /// Whether both figures are known.
-    #[must_use]
-    pub const fn is_exact(&self) -> bool {
-        self.count.0 == self.count.1 && self.longest.0 == self.longest.1
-    }
-}
-
 /// A histogram of which a part may only be known within bounds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Counts {

@@ -61,12 +61,12 @@ mod why;
 mod workers;
 
 pub use cancel::Cancel;
-pub use counts::{Counts, Runs};
+pub use counts::Counts;
 pub use difference::{Compared, compare, differing};
 pub use drawings::SlowDrawing;
 pub use error::Error;
 pub use levels::{Effort, Exactness, KnownLevels, MAX_LEVEL, Statistic};
-pub use node::Summary;
+pub use node::{Runs, Summary};
 pub use plan::{
     DEFAULT_MEMORY, DevicePlan, Kept, MAX_THREADS, Options, Peak, Plan, PlannedChild, PlannedNode, Shape,
 };

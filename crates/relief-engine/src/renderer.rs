@@ -8,14 +8,14 @@ use relief_raster::{Depth, Rect, Sample, ViewMut};
 
 use crate::Error;
 use crate::cancel::Cancel;
-use crate::counts::{Counts, Runs};
+use crate::counts::Counts;
 use crate::cpu::{Cpu, stream, zeroed};
 use crate::deal::deal;
 use crate::error::describe;
 #[cfg(feature = "gpu")]
 use crate::gpu::Gpus;
 use crate::levels::{Effort, Exactness, KnownLevels, MAX_LEVEL, Statistic};
-use crate::node::{Bounds, Summary};
+use crate::node::{Bounds, Runs, Summary};
 use crate::plan::Plan;
 use crate::prepared::{Prepared, Start};
 use crate::progress::Progress;

@@ -10,10 +10,10 @@ use super::known::{Asked, Looked};
 use super::{Cpu, zeroed};
 use crate::Error;
 use crate::cancel::Cancel;
-use crate::counts::{Counts, Runs};
+use crate::counts::Counts;
 use crate::error::caught;
 use crate::levels::{LEAF, split};
-use crate::node::{Bounds, Grid, Through};
+use crate::node::{Bounds, Grid, Runs, Through};
 use crate::program::Keep;
 
 /// The most parts of a raster that are open at the same time.

@@ -38,7 +38,7 @@ pub(crate) use bounds::{Bounds, Known};
 pub(crate) use footprint::{Footprint, Shows};
 pub(crate) use inputs::{Inputs, Ready, Resources, SamplesOf};
 pub(crate) use prepare::{Counters, Preparation};
-pub use summary::Summary;
+pub use summary::{Runs, Summary};
 pub(crate) use summary::{Straight, quotient};
 pub(crate) use windows::{around, clear_around, part, read_padded, through};
 

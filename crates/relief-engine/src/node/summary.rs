@@ -7,7 +7,6 @@
 use relief_kernels::fold::Fold;
 
 use super::Bounds;
-use crate::counts::Runs;
 
 /// How the entries of a table go on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,6 +24,33 @@ pub(crate) fn quotient(number: u128, by: u128) -> (u128, u128) {
     match (u64::try_from(number), u64::try_from(by)) {
         (Ok(number), Ok(by)) => ((number / by).into(), (number % by).into()),
         _ => (number / by, number % by),
+    }
+}
+
+/// Runs of samples above 0 along the rows of a raster, at least and at most.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Runs {
+    /// How many there are.
+    pub count: (u128, u128),
+    /// The pixels of the longest of them.
+    pub longest: (u64, u64),
+}
+
+impl Runs {
+    /// Runs that were counted.
+    #[must_use]
+    pub const fn counted(count: u128, longest: u64) -> Self {
+        Self {
+            count: (count, count),
+            longest: (longest, longest),
+        }
+    }
+
+    /// Whether both figures are known.
+    #[must_use]
+    pub const fn is_exact(&self) -> bool {
+        self.count.0 == self.count.1 && self.longest.0 == self.longest.1
     }
 }
 
