@@ -60,6 +60,21 @@ struct Cover<'a> {
 }
 
 impl Cover<'_> {
+    /// Finds what covers the place before any crossing.
+    #[inline(always)]
+    fn begin(&mut self) {
+        self.value = match &*self.layers {
+            [only] => {
+                if only.inside > 0 {
+                    only.value
+                } else {
+                    0
+                }
+            }
+            _ => self.topmost(),
+        };
+    }
+
     /// Crosses a chain from left to right, or back with the opposite winding.
     #[inline(always)]
     fn cross(&mut self, local: u32, winding: i32) {
@@ -416,11 +431,7 @@ versions! {
             bits: &mut scratch.bits.items[..scratch.bits.len],
             value: 0,
         };
-        if cover.layers.len() == 1 {
-            cover.value = if cover.layers[0].inside > 0 { cover.layers[0].value } else { 0 };
-        } else {
-            cover.value = cover.topmost();
-        }
+        cover.begin();
         let base = cover.value.wrapping_mul(256 * lines as u32);
         let walks = &mut scratch.walks.items;
         let keys = scratch.keys.get();
@@ -511,11 +522,7 @@ versions! {
             bits: &mut scratch.bits.items[..scratch.bits.len],
             value: 0,
         };
-        if cover.layers.len() == 1 {
-            cover.value = if cover.layers[0].inside > 0 { cover.layers[0].value } else { 0 };
-        } else {
-            cover.value = cover.topmost();
-        }
+        cover.begin();
         let mut sums = Sums { sums: scratch.sums.items, touched: 0, limit: (row.len() * 256) as i32 };
         let mut base = 0_u32;
         let mut line = first;
