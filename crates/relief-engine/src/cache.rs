@@ -23,6 +23,16 @@ pub(crate) struct Key {
     pub(crate) row: u64,
 }
 
+impl Key {
+    /// The tile that lies so many columns to the right.
+    const fn right(self, columns: u64) -> Self {
+        Self {
+            column: self.column + columns,
+            ..self
+        }
+    }
+}
+
 /// The samples of a tile.
 #[derive(Debug)]
 pub(crate) enum Tile<S> {
@@ -55,21 +65,33 @@ pub(crate) struct TileCache<S> {
     budget: u64,
     /// Samples of a tile.
     capacity: usize,
+    /// The most tiles that one caller computes at once.
+    longest: usize,
+}
+
+/// What is there of a row of tiles.
+pub(crate) enum Run<'a, S: Sample> {
+    /// The first.
+    Ready(Arc<Tile<S>>),
+    /// Not the first, nor those right of it that are claimed.
+    Missing(Claims<'a, S>),
 }
 
 impl<S: Sample> TileCache<S> {
-    /// An empty cache of `budget` bytes for tiles of up to `capacity` samples.
-    pub(crate) fn new(budget: u64, capacity: usize) -> Self {
+    /// An empty cache of `budget` bytes for tiles of up to `capacity` samples, which so many callers share.
+    pub(crate) fn new(budget: u64, capacity: usize, callers: usize) -> Self {
         let state = State {
             slots: LruCache::unbounded(),
             used: 0,
             spare: Vec::new(),
         };
+        let tiles = budget / Self::tile_bytes(capacity as u64);
         Self {
             state: Mutex::new(state),
             changed: Condvar::new(),
             budget,
             capacity,
+            longest: usize::try_from(tiles).unwrap_or(usize::MAX) / callers.max(1),
         }
     }
 
@@ -86,10 +108,23 @@ impl<S: Sample> TileCache<S> {
         samples: usize,
         compute: impl FnOnce(&mut [S]) -> Result<Option<S>, Error>,
     ) -> Result<Arc<Tile<S>>, Error> {
+        match self.run(key, 1)? {
+            Run::Ready(tile) => Ok(tile),
+            Run::Missing(mut claims) => {
+                let uniform = compute(&mut claims.first[..samples])?;
+                Ok(claims.keep(uniform))
+            }
+        }
+    }
+
+    /// The tile, if it is there. If not, it is claimed, and with it those right of it up to `most` in all: as far as they are not
+    /// there either, as they have room that nobody uses, and as all callers can do the same. A caller computes what it
+    /// claimed before it asks for more of the same node.
+    pub(crate) fn run(&self, key: Key, most: usize) -> Result<Run<'_, S>, Error> {
         let mut state = self.lock();
         loop {
             match state.slots.get(&key) {
-                Some(Slot::Ready(tile)) => return Ok(Arc::clone(tile)),
+                Some(Slot::Ready(tile)) => return Ok(Run::Ready(Arc::clone(tile))),
                 Some(Slot::Computing) => {
                     state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
                 }
@@ -97,50 +132,50 @@ impl<S: Sample> TileCache<S> {
             }
         }
         let bytes = Self::tile_bytes(self.capacity as u64);
-        self.make_room(&mut state, bytes);
-        state.used += bytes;
-        state.slots.put(key, Slot::Computing);
-        let mut buffer = state.spare.pop().unwrap_or_default();
-        self.trim(&mut state);
-        drop(state);
-
-        // Gives the place back if `compute` fails or panics, so that nobody waits for ever.
-        let mut claim = Claim {
+        if !self.make_room(&mut state, bytes) {
+            tracing::warn!(
+                "every tile of the cache is in use: its budget of {} bytes is exceeded",
+                self.budget
+            );
+        }
+        let take = |state: &mut State<S>, key: Key| {
+            state.used += bytes;
+            state.slots.put(key, Slot::Computing);
+            state.spare.pop().unwrap_or_default()
+        };
+        // Gives the places back if what is to come fails or panics, so that nobody waits for ever.
+        let mut claims = Claims {
             cache: self,
             key,
-            bytes,
+            first: take(&mut state, key),
+            others: Vec::new(),
             kept: false,
         };
-        if buffer.len() < self.capacity {
-            buffer
-                .try_reserve_exact(self.capacity - buffer.len())
-                .map_err(|_| Error::Allocation {
-                    bytes,
-                    purpose: "a tile of the cache",
-                })?;
-            buffer.resize(self.capacity, S::ZERO);
-        }
-        let uniform = compute(&mut buffer[..samples])?;
-
-        let mut state = self.lock();
-        let tile = match uniform {
-            Some(value) => {
-                state.used -= bytes - UNIFORM_BYTES;
-                state.spare.push(buffer);
-                self.trim(&mut state);
-                Arc::new(Tile::Uniform(value))
+        for right in 1..most.min(self.longest) as u64 {
+            let key = key.right(right);
+            if state.slots.contains(&key) || !self.make_room(&mut state, bytes) {
+                break;
             }
-            None => Arc::new(Tile::Samples(buffer)),
-        };
-        claim.kept = true;
-        state.slots.put(key, Slot::Ready(Arc::clone(&tile)));
+            claims.others.push(take(&mut state, key));
+        }
+        self.trim(&mut state);
         drop(state);
-        self.changed.notify_all();
-        Ok(tile)
+        for buffer in claims.buffers() {
+            if buffer.len() < self.capacity {
+                buffer
+                    .try_reserve_exact(self.capacity - buffer.len())
+                    .map_err(|_| Error::Allocation {
+                        bytes,
+                        purpose: "a tile of the cache",
+                    })?;
+                buffer.resize(self.capacity, S::ZERO);
+            }
+        }
+        Ok(Run::Missing(claims))
     }
 
-    /// Drops tiles that nobody uses, the least recently used first, until `bytes` more fit.
-    fn make_room(&self, state: &mut State<S>, bytes: u64) {
+    /// Drops tiles that nobody uses, the least recently used first, until `bytes` more fit; whether they do.
+    fn make_room(&self, state: &mut State<S>, bytes: u64) -> bool {
         while state.used + bytes > self.budget {
             let idle = |slot: &Slot<S>| matches!(slot, Slot::Ready(tile) if Arc::strong_count(tile) == 1);
             let Some(key) = state
@@ -150,14 +185,10 @@ impl<S: Sample> TileCache<S> {
                 .find(|(_, slot)| idle(slot))
                 .map(|(key, _)| *key)
             else {
-                tracing::warn!(
-                    "every tile of the cache is in use: its budget of {} bytes is exceeded",
-                    self.budget
-                );
-                return;
+                return false;
             };
             let Some(Slot::Ready(tile)) = state.slots.pop(&key) else {
-                return;
+                return false;
             };
             match Arc::into_inner(tile) {
                 Some(Tile::Samples(buffer)) => {
@@ -167,6 +198,7 @@ impl<S: Sample> TileCache<S> {
                 _ => state.used -= UNIFORM_BYTES,
             }
         }
+        true
     }
 
     /// Gives back spare memory that, with what is in use, would pass the budget.
@@ -183,21 +215,67 @@ impl<S: Sample> TileCache<S> {
     }
 }
 
-struct Claim<'a, S: Sample> {
+/// Tiles side by side that are one caller's to compute. Given up, their places are free again.
+pub(crate) struct Claims<'a, S: Sample> {
     cache: &'a TileCache<S>,
     key: Key,
-    bytes: u64,
+    first: Vec<S>,
+    /// Those right of it.
+    others: Vec<Vec<S>>,
     kept: bool,
 }
 
-impl<S: Sample> Drop for Claim<'_, S> {
+impl<S: Sample> Claims<'_, S> {
+    /// How many tiles they are.
+    pub(crate) fn count(&self) -> u64 {
+        1 + self.others.len() as u64
+    }
+
+    /// The memory of every tile, from the left.
+    pub(crate) fn buffers(&mut self) -> impl Iterator<Item = &mut Vec<S>> {
+        std::iter::once(&mut self.first).chain(&mut self.others)
+    }
+
+    /// Keeps the tiles as they are written, or as the sample that all of them have. Returns the first.
+    pub(crate) fn keep(mut self, uniform: Option<S>) -> Arc<Tile<S>> {
+        let (first, others) = (std::mem::take(&mut self.first), std::mem::take(&mut self.others));
+        self.kept = true;
+        let cache = self.cache;
+        let mut state = cache.lock();
+        let mut keep = |right: u64, buffer: Vec<S>| {
+            let tile = Arc::new(match uniform {
+                Some(value) => {
+                    state.used -= TileCache::<S>::tile_bytes(cache.capacity as u64) - UNIFORM_BYTES;
+                    state.spare.push(buffer);
+                    Tile::Uniform(value)
+                }
+                None => Tile::Samples(buffer),
+            });
+            let key = self.key.right(right);
+            state.slots.put(key, Slot::Ready(Arc::clone(&tile)));
+            tile
+        };
+        let tile = keep(0, first);
+        for (right, buffer) in (1..).zip(others) {
+            keep(right, buffer);
+        }
+        cache.trim(&mut state);
+        drop(state);
+        cache.changed.notify_all();
+        tile
+    }
+}
+
+impl<S: Sample> Drop for Claims<'_, S> {
     fn drop(&mut self) {
         if self.kept {
             return;
         }
         let mut state = self.cache.lock();
-        state.slots.pop(&self.key);
-        state.used -= self.bytes;
+        for right in 0..self.count() {
+            state.slots.pop(&self.key.right(right));
+            state.used -= TileCache::<S>::tile_bytes(self.cache.capacity as u64);
+        }
         drop(state);
         self.cache.changed.notify_all();
     }
@@ -233,7 +311,7 @@ mod tests {
 
     #[test]
     fn a_tile_is_computed_once_however_many_ask() {
-        let cache = TileCache::<u8>::new(10_000, 100);
+        let cache = TileCache::<u8>::new(10_000, 100, 1);
         let computed = AtomicUsize::new(0);
         let start = std::sync::Barrier::new(8);
         std::thread::scope(|s| {
@@ -253,7 +331,7 @@ mod tests {
 
     #[test]
     fn the_least_recently_used_tile_goes_first() {
-        let cache = TileCache::<u8>::new(2 * TileCache::<u8>::tile_bytes(100), 100);
+        let cache = TileCache::<u8>::new(2 * TileCache::<u8>::tile_bytes(100), 100, 1);
         cache.get(key(1), 100, fill(1)).unwrap();
         cache.get(key(2), 100, fill(2)).unwrap();
         cache.get(key(1), 100, fill(9)).unwrap();
@@ -271,8 +349,64 @@ mod tests {
     }
 
     #[test]
+    fn a_run_takes_what_is_missing_and_has_room() {
+        let room = 8 * TileCache::<u8>::tile_bytes(100);
+        let cache = TileCache::<u8>::new(room, 100, 2);
+        let missing = |from: u64, most: usize| match cache.run(key(from), most).unwrap() {
+            Run::Ready(_) => None,
+            Run::Missing(claims) => Some(claims),
+        };
+        cache.get(key(3), 100, fill(3)).unwrap();
+        let claims = missing(0, 9).unwrap();
+        assert_eq!(claims.count(), 3, "up to the one that is there");
+        drop(claims);
+        assert_eq!(
+            cache.lock().used,
+            TileCache::<u8>::tile_bytes(100),
+            "given up: their room is free"
+        );
+        assert_eq!(missing(4, 2).unwrap().count(), 2, "no more than are asked for");
+        let mut claims = missing(4, 9).unwrap();
+        assert_eq!(claims.count(), 4, "two callers may each hold half of them");
+        let other = missing(20, 9).unwrap();
+        assert_eq!(other.count(), 4, "the tile that is there gives way");
+        for (buffer, value) in claims.buffers().zip(4..) {
+            buffer.fill(value);
+        }
+        assert_eq!(first(&claims.keep(None)), 4);
+        drop(other);
+        for column in 4..8 {
+            assert_eq!(
+                first(&cache.get(key(column), 100, fill(9)).unwrap()),
+                column as u8
+            );
+        }
+        let held: Vec<_> = (4..8)
+            .map(|column| cache.get(key(column), 100, fill(9)).unwrap())
+            .collect();
+        let most = missing(30, 9).unwrap();
+        assert_eq!(missing(40, 9).unwrap().count() + most.count(), 5, "one at least");
+        drop(held);
+    }
+
+    #[test]
+    fn who_waits_for_a_tile_of_a_run_is_given_it() {
+        let cache = TileCache::<u8>::new(10_000, 100, 1);
+        let Run::Missing(mut claims) = cache.run(key(0), 3).unwrap() else {
+            panic!("nothing is there");
+        };
+        assert_eq!(claims.count(), 3);
+        std::thread::scope(|s| {
+            let other = s.spawn(|| first(&cache.get(key(2), 100, fill(9)).unwrap()));
+            claims.buffers().for_each(|buffer| buffer.fill(5));
+            claims.keep(None);
+            assert_eq!(other.join().unwrap(), 5);
+        });
+    }
+
+    #[test]
     fn a_tile_in_use_is_kept() {
-        let cache = TileCache::<u8>::new(2 * TileCache::<u8>::tile_bytes(100), 100);
+        let cache = TileCache::<u8>::new(2 * TileCache::<u8>::tile_bytes(100), 100, 1);
         let held = cache.get(key(1), 100, fill(1)).unwrap();
         for column in 2..9 {
             cache.get(key(column), 100, fill(2)).unwrap();
@@ -283,7 +417,7 @@ mod tests {
 
     #[test]
     fn a_failed_computation_is_tried_again_by_the_next() {
-        let cache = TileCache::<u8>::new(10_000, 100);
+        let cache = TileCache::<u8>::new(10_000, 100, 1);
         assert!(cache.get(key(1), 100, |_| Err(Error::Cancelled)).is_err());
         let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
             let _ = cache.get(key(1), 100, |_| panic!("on purpose"));
@@ -295,7 +429,7 @@ mod tests {
 
     #[test]
     fn uniform_tiles_cost_almost_nothing() {
-        let cache = TileCache::<u8>::new(10 * UNIFORM_BYTES + TileCache::<u8>::tile_bytes(100), 100);
+        let cache = TileCache::<u8>::new(10 * UNIFORM_BYTES + TileCache::<u8>::tile_bytes(100), 100, 1);
         for column in 0..10 {
             cache.get(key(column), 100, |_| Ok(Some(4))).unwrap();
         }
@@ -335,7 +469,7 @@ mod tests {
         for tiles in [7 << 16, (7 << 16) + 1] {
             let budget = tiles * UNIFORM_BYTES + TileCache::<u8>::tile_bytes(1);
             let before = resident();
-            let cache = TileCache::<u8>::new(budget, 1);
+            let cache = TileCache::<u8>::new(budget, 1, 1);
             for column in 0..tiles {
                 cache.get(key(column), 1, |_| Ok(Some(4))).unwrap();
             }
@@ -349,7 +483,7 @@ mod tests {
     #[test]
     fn the_budget_and_the_spare_memory_never_pass_the_budget() {
         let budget = 5 * TileCache::<u8>::tile_bytes(100);
-        let cache = TileCache::<u8>::new(budget, 100);
+        let cache = TileCache::<u8>::new(budget, 100, 1);
         for column in 0..200 {
             let result = if column % 3 == 0 {
                 cache.get(key(column), 100, |_| Ok(Some(1)))

@@ -22,7 +22,7 @@ use permits::Permits;
 #[cfg(feature = "gpu")]
 pub(crate) use prepare::samples_of;
 pub(crate) use reader::Store;
-use reader::{Plane, Reader, read_window};
+use reader::{Plane, Reader, copy_row, read_window};
 pub(crate) use stream::stream;
 use times::Times;
 
@@ -79,7 +79,11 @@ impl<S: Sample> Cpu<S> {
             open: plan.program.pictures.iter().map(|_| OnceLock::new()).collect(),
             prepared: plan.program.steps.iter().map(|_| OnceLock::new()).collect(),
             tables: tables(&plan)?,
-            cache: TileCache::new(plan.peak.cache, cached_samples(&plan.program) as usize),
+            cache: TileCache::new(
+                plan.peak.cache,
+                cached_samples(&plan.program) as usize,
+                plan.threads,
+            ),
         };
         let kept = Kept {
             times: Times::new(plan.program.steps.len()),
@@ -298,7 +302,10 @@ impl<S: Sample> Cpu<S> {
             let parts = guarded(|| Ok(opened.parts().filter(|_| opened.windowed()))).unwrap_or_default();
             for window in windows(*held, parts) {
                 let here = window.translated(-held.x(), -held.y());
-                read_window(&*opened, path, window, &mut part(&mut view, here), cancel)?;
+                let mut out = part(&mut view, here);
+                read_window(&*opened, path, window, S::DEPTH, cancel, |y, row| {
+                    copy_row(row, out.row_mut(y));
+                })?;
             }
             keep(&self.kept.store.pictures[number], plane(*held, samples))?;
         }

@@ -1,14 +1,14 @@
 //! Computing samples on the CPU: what the plan keeps, and how a node reads its children.
 
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, RangeInclusive};
 use std::sync::OnceLock;
 
 use relief_kernels::repeat;
-use relief_raster::{Rect, Sample, View, ViewMut};
+use relief_raster::{Depth, Rect, Sample, View, ViewMut};
 
 use super::times::TileClock;
 use crate::Error;
-use crate::cache::{Key, Tile, TileCache};
+use crate::cache::{Key, Run, Tile, TileCache};
 use crate::cancel::Cancel;
 use crate::node::{Filled, Inputs, Request, around, part};
 use crate::program::{Keep, Program};
@@ -82,32 +82,39 @@ impl<S: Sample> Store<S> {
     }
 }
 
-/// Reads a window of a picture, which is not trusted: every row has to come once, whole.
-pub(super) fn read_window<S: Sample>(
+/// Samples of a picture, none of which passes the greatest.
+pub(super) fn copy_row<S: Sample>(from: &[u16], to: &mut [S]) {
+    for (to, from) in to.iter_mut().zip(from) {
+        *to = S::from_u16((*from).min(S::MAX.to_u16()));
+    }
+}
+
+/// Reads a window of a picture, which is not trusted: every row has to come once, whole. `hold` is given rows with their
+/// places from the top of the window.
+pub(super) fn read_window(
     picture: &dyn Picture,
     path: &str,
     window: Rect,
-    out: &mut ViewMut<'_, S>,
+    depth: Depth,
     cancel: &Cancel,
+    mut hold: impl FnMut(usize, &[u16]),
 ) -> Result<(), Error> {
+    let (width, height) = (window.width(), window.height());
     let (mut rows, mut damaged) = (0_u64, false);
-    let mut seen = vec![false; window.height() as usize];
+    let mut seen = vec![false; height as usize];
     let outcome = guarded(|| {
-        picture.read(window, S::DEPTH, &mut |y, row| {
+        picture.read(window, depth, &mut |y, row| {
             if cancel.is_cancelled() {
                 return ControlFlow::Break(());
             }
             let place = y.checked_sub(window.y().cast_unsigned());
-            let Some(place) = place.filter(|place| *place < window.height() && row.len() == out.width())
-            else {
+            let Some(place) = place.filter(|place| *place < height && row.len() as u64 == width) else {
                 damaged = true;
                 return ControlFlow::Break(());
             };
             // A row that comes twice must not stand for one that never comes.
             rows += u64::from(!std::mem::replace(&mut seen[place as usize], true));
-            for (to, from) in out.row_mut(place as usize).iter_mut().zip(row) {
-                *to = S::from_u16((*from).min(S::MAX.to_u16()));
-            }
+            hold(place as usize, row);
             ControlFlow::Continue(())
         })
     });
@@ -116,9 +123,9 @@ pub(super) fn read_window<S: Sample>(
         path: path.to_owned(),
         source,
     })?;
-    if damaged || rows != window.height() {
+    if damaged || rows != height {
         let found = format!("{rows} whole rows among those that are read");
-        let expected = format!("{} rows of {} samples", window.height(), window.width());
+        let expected = format!("{height} rows of {width} samples");
         return Err(Error::ImageChanged {
             path: path.to_owned(),
             found,
@@ -160,17 +167,6 @@ impl<S: Sample> Inputs<S> for Scope<'_, '_, S> {
 
     fn picture_part(&self, picture: usize, rect: Rect) -> Option<View<'_, S>> {
         self.reader.store.pictures[picture].get()?.part(rect)
-    }
-
-    fn picture_window(&self, picture: usize, rect: Rect, mut out: ViewMut<'_, S>) -> Result<(), Error> {
-        let Some(opened) = self.reader.store.open[picture].get() else {
-            return Err(Error::defect(
-                rect,
-                "a part of an image is read that the plan does not keep",
-            ));
-        };
-        let path = &self.reader.program.pictures[picture].path;
-        read_window(&**opened, path, rect, &mut out, self.reader.cancel)
     }
 
     fn table(&self, number: usize) -> &[S] {
@@ -216,7 +212,8 @@ impl<S: Sample> Reader<'_, S> {
         match self.program.steps[node].keep {
             Keep::Cell { .. } => self.read_cell(node, rect, out, scratch),
             Keep::Whole => self.read_plane(node, rect, out),
-            Keep::Cached | Keep::Windows => self.read_cached(node, rect, out, scratch),
+            Keep::Cached => self.read_cached(node, rect, out, scratch),
+            Keep::Windows => self.read_windows(node, rect, out),
             Keep::No | Keep::Image => self.compute(node, rect, out, scratch),
         }
     }
@@ -288,23 +285,14 @@ impl<S: Sample> Reader<'_, S> {
         mut out: ViewMut<'_, S>,
         scratch: &mut [u64],
     ) -> Result<Filled<S>, Error> {
-        let step = &self.program.steps[node];
-        let own = step.own();
-        let Request { width, height } = self.program.cached_tile(node);
-        let (columns, rows) = (width.cast_signed(), height.cast_signed());
+        let tiles = Tiles::of(self.program, node);
         let mut uniform: Option<Option<S>> = None;
-        for row in rect.y().div_euclid(rows)..=(rect.bottom() - 1).div_euclid(rows) {
-            for column in rect.x().div_euclid(columns)..=(rect.right() - 1).div_euclid(columns) {
+        for row in tiles.rows(rect) {
+            for column in tiles.columns(rect) {
                 self.cancel.check()?;
-                let (left, top) = (column * columns, row * rows);
-                let area = Rect::between(left, top, left + columns, top + rows).intersection(&own);
+                let area = tiles.area(column, row, 1);
                 let (w, h) = (area.width() as usize, area.height() as usize);
-                let key = Key {
-                    node: node as u32,
-                    column: column.cast_unsigned(),
-                    row: row.cast_unsigned(),
-                };
-                let tile = self.store.cache.get(key, w * h, |samples| {
+                let tile = self.store.cache.get(tiles.key(column, row), w * h, |samples| {
                     Ok(
                         match self.compute(node, area, ViewMut::packed(samples, w, h), scratch)? {
                             Filled::Uniform(value) => Some(value),
@@ -312,27 +300,113 @@ impl<S: Sample> Reader<'_, S> {
                         },
                     )
                 })?;
-                let shared = area.intersection(&rect);
-                let mut target = part(&mut out, shared.translated(-rect.x(), -rect.y()));
-                match &*tile {
-                    Tile::Uniform(value) => {
-                        target.fill(*value);
-                        let same = uniform.is_none_or(|so_far| so_far == Some(*value));
-                        uniform = Some(same.then_some(*value));
-                    }
-                    Tile::Samples(samples) => {
-                        let from = shared.translated(-area.x(), -area.y());
-                        target.copy_from(View::packed(&samples[..w * h], w, h).part(
-                            from.x() as usize,
-                            from.y() as usize,
-                            from.width() as usize,
-                            from.height() as usize,
-                        ));
-                        uniform = Some(None);
-                    }
-                }
+                show(&tile, area, rect, &mut out);
+                let of_tile = match &*tile {
+                    Tile::Uniform(value) => Some(*value),
+                    Tile::Samples(_) => None,
+                };
+                let same = uniform.is_none_or(|so_far| so_far == of_tile);
+                uniform = Some(of_tile.filter(|_| same));
             }
         }
         Ok(uniform.flatten().map_or(Filled::Written, Filled::Uniform))
+    }
+
+    /// Samples of a picture that is read window by window. Tiles side by side are read at once: a row of samples costs a call of
+    /// the system, however long it is.
+    fn read_windows(&self, node: usize, rect: Rect, mut out: ViewMut<'_, S>) -> Result<Filled<S>, Error> {
+        let number = self.program.steps[node].kind.picture();
+        let opened = number.and_then(|number| Some((number, self.store.open[number].get()?)));
+        let Some((number, picture)) = opened else {
+            return Err(Error::defect(rect, "an image is read that was not opened"));
+        };
+        let path = &self.program.pictures[number].path;
+        let tiles = Tiles::of(self.program, node);
+        for row in tiles.rows(rect) {
+            let (mut column, last) = tiles.columns(rect).into_inner();
+            while column <= last {
+                self.cancel.check()?;
+                let left = (last - column + 1) as usize;
+                let tile = match self.store.cache.run(tiles.key(column, row), left)? {
+                    Run::Ready(tile) => tile,
+                    Run::Missing(mut claims) => {
+                        let area = tiles.area(column, row, claims.count().cast_signed());
+                        read_window(&**picture, path, area, S::DEPTH, self.cancel, |y, samples| {
+                            let parts = samples.chunks(tiles.width as usize);
+                            for (part, tile) in parts.zip(claims.buffers()) {
+                                copy_row(part, &mut tile[y * part.len()..][..part.len()]);
+                            }
+                        })?;
+                        claims.keep(None)
+                    }
+                };
+                show(&tile, tiles.area(column, row, 1), rect, &mut out);
+                column += 1;
+            }
+        }
+        Ok(Filled::Written)
+    }
+}
+
+/// The tiles of a node in the cache.
+struct Tiles {
+    node: usize,
+    own: Rect,
+    width: i64,
+    height: i64,
+}
+
+impl Tiles {
+    fn of(program: &Program, node: usize) -> Self {
+        let Request { width, height } = program.cached_tile(node);
+        Self {
+            node,
+            own: program.steps[node].own(),
+            width: width.cast_signed(),
+            height: height.cast_signed(),
+        }
+    }
+
+    /// The columns of tiles that have samples of `rect`.
+    fn columns(&self, rect: Rect) -> RangeInclusive<i64> {
+        rect.x().div_euclid(self.width)..=(rect.right() - 1).div_euclid(self.width)
+    }
+
+    /// The rows of tiles that have samples of `rect`.
+    fn rows(&self, rect: Rect) -> RangeInclusive<i64> {
+        rect.y().div_euclid(self.height)..=(rect.bottom() - 1).div_euclid(self.height)
+    }
+
+    /// What so many tiles from this one to the right have of the node.
+    fn area(&self, column: i64, row: i64, count: i64) -> Rect {
+        let (left, top) = (column * self.width, row * self.height);
+        Rect::between(left, top, left + count * self.width, top + self.height).intersection(&self.own)
+    }
+
+    fn key(&self, column: i64, row: i64) -> Key {
+        Key {
+            node: self.node as u32,
+            column: column.cast_unsigned(),
+            row: row.cast_unsigned(),
+        }
+    }
+}
+
+/// Copies what a tile of `area` has of `rect` to its place in `out`.
+fn show<S: Sample>(tile: &Tile<S>, area: Rect, rect: Rect, out: &mut ViewMut<'_, S>) {
+    let shared = area.intersection(&rect);
+    let mut target = part(out, shared.translated(-rect.x(), -rect.y()));
+    match tile {
+        Tile::Uniform(value) => target.fill(*value),
+        Tile::Samples(samples) => {
+            let from = shared.translated(-area.x(), -area.y());
+            let (w, h) = (area.width() as usize, area.height() as usize);
+            target.copy_from(View::packed(&samples[..w * h], w, h).part(
+                from.x() as usize,
+                from.y() as usize,
+                from.width() as usize,
+                from.height() as usize,
+            ));
+        }
     }
 }

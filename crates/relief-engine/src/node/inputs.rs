@@ -34,11 +34,8 @@ pub(crate) trait Inputs<S: Sample> {
     /// All samples of a node other than 0, if they are kept: a view from its top-left, with 0 beyond it.
     fn kept(&self, node: usize) -> Option<View<'_, S>>;
 
-    /// The part of a picture that holds `rect`; `None` where the picture is read window by window.
+    /// The part of a picture that holds `rect`; `None` where it is not kept.
     fn picture_part(&self, picture: usize, rect: Rect) -> Option<View<'_, S>>;
-
-    /// Reads `rect` of a picture of which no [part](Self::picture_part) is kept.
-    fn picture_window(&self, picture: usize, rect: Rect, out: ViewMut<'_, S>) -> Result<(), Error>;
 
     /// A table of the design.
     fn table(&self, number: usize) -> &[S];

@@ -1,5 +1,5 @@
-//! `image`: a picture, held in memory as far as the design reads it, once for all its nodes, or read window by window; 0
-//! beyond it.
+//! `image`: a picture, held in memory as far as the design reads it, once for all its nodes; 0 beyond it. What is read window by
+//! window is found among the cached tiles.
 
 use relief_design::kinds;
 use relief_design::tree;
@@ -76,10 +76,10 @@ impl Tile for Image {
             return Ok(Filled::Uniform(S::ZERO));
         }
         let inner = covered.translated(-rect.x(), -rect.y());
-        match inputs.picture_part(self.picture, covered) {
-            Some(view) => part(&mut out, inner).copy_from(view),
-            None => inputs.picture_window(self.picture, covered, part(&mut out, inner))?,
-        }
+        let view = inputs
+            .picture_part(self.picture, covered)
+            .ok_or_else(|| Error::defect(covered, "a part of an image is read that the plan does not keep"))?;
+        part(&mut out, inner).copy_from(view);
         if inner.area() < rect.area() {
             clear_around(&mut out, inner);
         }

@@ -3,10 +3,13 @@
 //! A file is digested whole when it is opened, and every block that a decoder gets afterwards is compared with what was
 //! digested: whoever replaces the file, or writes to it meanwhile, cannot have one content named and another one read.
 
+use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::sync::Arc;
 
 use super::part::{Bytes, sought};
+use super::windows::{Decoded, Parts, SLOT};
+use crate::sink::positioned::read_some;
 
 /// Bytes that are digested, and compared, at once.
 const BLOCK: usize = 1 << 18;
@@ -47,6 +50,78 @@ impl Digested {
             bytes,
         })
     }
+
+    /// The bytes of the digests of a file of `bytes` bytes.
+    const fn memory(bytes: u64) -> u64 {
+        bytes
+            .div_ceil(BLOCK as u64)
+            .saturating_mul(size_of::<blake3::Hash>() as u64)
+    }
+
+    /// Whether a block is what it was.
+    fn compare(&self, index: usize, block: &[u8]) -> io::Result<()> {
+        if self.blocks.get(index) == Some(&blake3::hash(block)) {
+            Ok(())
+        } else {
+            Err(io::Error::other("it changed while it was read"))
+        }
+    }
+}
+
+/// A file as [`Checked`], read by several threads at once. What they compared last is kept: windows of pictures whose rows
+/// are long show a little of every block, and of the same blocks again right of it.
+pub(super) struct Blocks {
+    file: File,
+    start: u64,
+    digested: Digested,
+    kept: Parts,
+}
+
+impl Blocks {
+    /// The most bytes of blocks that are kept.
+    const KEPT: u64 = 32 << 20;
+
+    /// How many blocks of a file of `bytes` bytes are kept.
+    fn kept(bytes: u64) -> u64 {
+        Parts::count(BLOCK as u64, bytes.div_ceil(BLOCK as u64), Self::KEPT)
+    }
+
+    /// The bytes that a file of `bytes` bytes holds as long as it is open, and those that a reader of it holds.
+    pub(super) fn memory(bytes: u64) -> (u64, u64) {
+        let kept = Self::kept(bytes).saturating_mul(BLOCK as u64 + SLOT);
+        (kept.saturating_add(Digested::memory(bytes)), BLOCK as u64)
+    }
+
+    /// Reads some of what lies at `place`; 0 beyond the end.
+    pub(super) fn read_at(&self, into: &mut [u8], place: u64) -> io::Result<usize> {
+        if place >= self.digested.bytes || into.is_empty() {
+            return Ok(0);
+        }
+        let index = (place / BLOCK as u64) as usize;
+        let block = self.kept.get(index, || self.load(index))?;
+        let bytes = block.as_deref().unwrap_or_default();
+        let rest = bytes.get((place % BLOCK as u64) as usize..).unwrap_or_default();
+        let count = rest.len().min(into.len());
+        into[..count].copy_from_slice(&rest[..count]);
+        Ok(count)
+    }
+
+    fn load(&self, index: usize) -> io::Result<Decoded> {
+        let place = index as u64 * BLOCK as u64;
+        let left = usize::try_from(self.digested.bytes - place).unwrap_or(usize::MAX);
+        let mut block = vec![0; left.min(BLOCK)];
+        let mut count = 0;
+        while count < block.len() {
+            match read_some(&self.file, &mut block[count..], self.start + place + count as u64) {
+                Ok(0) => break,
+                Ok(more) => count += more,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        self.digested.compare(index, &block[..count])?;
+        Ok(Some(block))
+    }
 }
 
 /// A file of which every block is compared with its digest before it is given on.
@@ -73,10 +148,18 @@ impl Checked {
 
     /// The bytes that reading a file of `bytes` bytes so holds.
     pub(super) const fn memory(bytes: u64) -> u64 {
-        BLOCK as u64
-            + bytes
-                .div_ceil(BLOCK as u64)
-                .saturating_mul(size_of::<blake3::Hash>() as u64)
+        BLOCK as u64 + Digested::memory(bytes)
+    }
+
+    /// The same file, for several threads at places of their own.
+    pub(super) fn into_blocks(self) -> Blocks {
+        let (file, start) = self.file.into_file();
+        Blocks {
+            file,
+            start,
+            kept: Parts::new(Blocks::kept(self.digested.bytes)),
+            digested: self.digested,
+        }
     }
 
     fn load(&mut self, index: usize) -> io::Result<()> {
@@ -87,9 +170,7 @@ impl Checked {
         self.block.clear();
         self.file.seek(SeekFrom::Start((index * BLOCK) as u64))?;
         (&mut self.file).take(BLOCK as u64).read_to_end(&mut self.block)?;
-        if self.digested.blocks.get(index) != Some(&blake3::hash(&self.block)) {
-            return Err(io::Error::other("it changed while it was read"));
-        }
+        self.digested.compare(index, &self.block)?;
         self.current = Some(index);
         Ok(())
     }
@@ -183,6 +264,51 @@ mod tests {
             assert_eq!(count == 0, least == 0, "{to:?}");
         }
         assert!(checked.seek(SeekFrom::End(-(10 * BLOCK as i64))).is_err());
+    }
+
+    #[test]
+    fn several_threads_read_what_the_file_has() {
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(&bytes()).unwrap();
+        let (all, mut blocks) = (bytes(), checked(file).into_blocks());
+        // Less than they read.
+        blocks.kept = Parts::new(2);
+        std::thread::scope(|s| {
+            for thread in 0..4_usize {
+                let (all, blocks) = (&all, &blocks);
+                s.spawn(move || {
+                    let mut into = vec![0; 1_000];
+                    for round in 0..2_000 {
+                        let place = (round * 7_919 + thread * 104_729) % (all.len() + 50);
+                        let count = blocks.read_at(&mut into, place as u64).unwrap();
+                        let there = all.get(place..).unwrap_or_default();
+                        assert!(count <= there.len() && into[..count] == there[..count]);
+                        assert_eq!(count == 0, there.is_empty());
+                    }
+                });
+            }
+        });
+    }
+
+    #[test]
+    fn threads_are_not_given_what_is_written_meanwhile() {
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(&bytes()).unwrap();
+        let mut writer = file.try_clone().unwrap();
+        let blocks = checked(file).into_blocks();
+        let mut into = [0; 9];
+        assert_eq!(blocks.read_at(&mut into, 4).unwrap(), 9);
+        writer.seek(SeekFrom::Start(5)).unwrap();
+        writer.write_all(&[255]).unwrap();
+        assert_eq!(blocks.read_at(&mut into, 4).unwrap(), 9);
+        assert!(into == bytes()[4..13], "kept as it was");
+        writer.seek(SeekFrom::Start(2 * BLOCK as u64 + 5)).unwrap();
+        writer.write_all(&[255]).unwrap();
+        let failed = blocks.read_at(&mut into, 2 * BLOCK as u64).unwrap_err();
+        assert_eq!(failed.to_string(), "it changed while it was read");
+        writer.set_len(BLOCK as u64 + 7).unwrap();
+        assert!(blocks.read_at(&mut into, BLOCK as u64).is_err());
+        assert!(blocks.read_at(&mut into, 3 * BLOCK as u64).is_err());
     }
 
     #[test]

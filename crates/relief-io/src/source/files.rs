@@ -12,7 +12,7 @@ use relief_raster::{Depth, Rect};
 
 use super::bmp::Bmp;
 use super::bounded::read_bounded;
-use super::checked::{Checked, Digested, Reading};
+use super::checked::{Blocks, Checked, Digested, Reading};
 use super::failure::Failure;
 use super::gray::GrayRows;
 use super::jpeg::Jpeg;
@@ -351,10 +351,21 @@ impl Files {
         Ok(())
     }
 
-    /// The bytes that noting what is read of a picture holds.
-    fn noting(&self, path: &str) -> u64 {
-        let bytes = || self.content(path).map_or(0, |(_, bytes)| bytes);
-        self.digests.as_ref().map_or(0, |_| Checked::memory(bytes()))
+    /// Adds what noting what is read of a picture holds.
+    fn add_noting(&self, path: &str, info: &mut Info, windows: Option<&mut Needs>) {
+        if self.digests.is_none() {
+            return;
+        }
+        let bytes = self.content(path).map_or(0, |(_, bytes)| bytes);
+        let reading = match windows {
+            Some(needs) => {
+                let (open, reading) = Blocks::memory(bytes);
+                needs.open = needs.open.saturating_add(open);
+                reading
+            }
+            None => Checked::memory(bytes),
+        };
+        info.memory = info.memory.saturating_add(reading);
     }
 
     /// Where the file of this path lies, as a design writes the path. Of a file of a packed job that is the path of the job with
@@ -475,11 +486,7 @@ impl ImageSource for Files {
             .opened(path, conversion, Purpose::Header)
             .map_err(|failure| self.name(path, &failure))?;
         let (mut info, mut windows, pitch) = (opened.info, opened.windows, opened.pitch);
-        let noting = self.noting(path);
-        match &mut windows {
-            Some(needs) => needs.open = needs.open.saturating_add(noting),
-            None => info.memory = info.memory.saturating_add(noting),
-        }
+        self.add_noting(path, &mut info, windows.as_mut());
         Ok(Box::new(Named {
             files: self.clone(),
             path: path.to_owned(),

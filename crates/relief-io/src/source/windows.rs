@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use lru::LruCache;
 use relief_raster::Rect;
 
-use super::checked::{Checked, Reading};
+use super::checked::{Blocks, Reading};
 use super::failure::Failure;
 use super::files::Input;
 use super::gray::GrayRows;
@@ -52,7 +52,7 @@ pub(super) enum Shared {
         bytes: u64,
     },
     /// Every block is compared with its digest.
-    Checked(Mutex<Checked>),
+    Checked(Blocks),
 }
 
 impl Shared {
@@ -60,7 +60,7 @@ impl Shared {
     pub(super) fn new(input: Input, bytes: u64) -> Self {
         match input.into_inner() {
             Reading::Plain(plain) => Self::plain(plain, bytes),
-            Reading::Checked(checked) => Self::Checked(Mutex::new(checked)),
+            Reading::Checked(checked) => Self::Checked(checked.into_blocks()),
         }
     }
 
@@ -81,11 +81,7 @@ impl Shared {
                 }
                 read_some(file, &mut into[..count], start.saturating_add(place))
             }
-            Self::Checked(checked) => {
-                let mut checked = checked.lock().unwrap_or_else(PoisonError::into_inner);
-                checked.seek(SeekFrom::Start(place))?;
-                checked.read(into)
-            }
+            Self::Checked(blocks) => blocks.read_at(into, place),
         }
     }
 
@@ -158,11 +154,11 @@ impl Parts {
     }
 
     /// The part of this number, decompressed by `decode` unless it is kept. A failure is not kept.
-    pub(super) fn get(
+    pub(super) fn get<E>(
         &self,
         index: usize,
-        decode: impl Fn() -> Result<Decoded, Failure>,
-    ) -> Result<Arc<Decoded>, Failure> {
+        decode: impl Fn() -> Result<Decoded, E>,
+    ) -> Result<Arc<Decoded>, E> {
         let slot = {
             let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
             Arc::clone(slots.get_or_insert(index, Slot::default))

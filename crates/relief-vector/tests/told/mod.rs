@@ -954,6 +954,8 @@ proptest::proptest! {
         name in "(fill|stroke-width|font|font-size|clip-path|stroke-dasharray|paint-order|transform-origin|opacity|display)",
         value in "[a-zA-Z0-9%()#., +e-]{0,20}",
     ) {
+        // What would end the section of characters is no sheet.
+        let sheet = sheet.replace("]]>", "]] >");
         let text = format!(
             "<svg xmlns='http://www.w3.org/2000/svg'><style><![CDATA[{sheet}]]></style><g class='a' style='x'><rect width='9' height='9' {name}='{value}'/><path d='M0 0h9v9z' style='{}'/></g></svg>",
             style.replace(['\'', '<', '&'], "")
