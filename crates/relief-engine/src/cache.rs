@@ -69,14 +69,6 @@ pub(crate) struct TileCache<S> {
     longest: usize,
 }
 
-/// What is there of a row of tiles.
-pub(crate) enum Run<'a, S: Sample> {
-    /// The first.
-    Ready(Arc<Tile<S>>),
-    /// Not the first, nor those right of it that are claimed.
-    Missing(Claims<'a, S>),
-}
-
 impl<S: Sample> TileCache<S> {
     /// An empty cache of `budget` bytes for tiles of up to `capacity` samples, which so many callers share.
     pub(crate) fn new(budget: u64, capacity: usize, callers: usize) -> Self {
@@ -108,29 +100,39 @@ impl<S: Sample> TileCache<S> {
         samples: usize,
         compute: impl FnOnce(&mut [S]) -> Result<Option<S>, Error>,
     ) -> Result<Arc<Tile<S>>, Error> {
-        match self.run(key, 1)? {
-            Run::Ready(tile) => Ok(tile),
-            Run::Missing(mut claims) => {
-                let uniform = compute(&mut claims.first[..samples])?;
-                Ok(claims.keep(uniform))
-            }
-        }
-    }
-
-    /// The tile, if it is there. If not, it is claimed, and with it those right of it up to `most` in all: as far as they are not
-    /// there either, as they have room that nobody uses, and as all callers can do the same. A caller computes what it
-    /// claimed before it asks for more of the same node.
-    pub(crate) fn run(&self, key: Key, most: usize) -> Result<Run<'_, S>, Error> {
         let mut state = self.lock();
         loop {
             match state.slots.get(&key) {
-                Some(Slot::Ready(tile)) => return Ok(Run::Ready(Arc::clone(tile))),
+                Some(Slot::Ready(tile)) => return Ok(Arc::clone(tile)),
                 Some(Slot::Computing) => {
                     state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
                 }
                 None => break,
             }
         }
+        let mut claims = self.claimed(state, key, 1)?;
+        let uniform = compute(&mut claims.first[..samples])?;
+        Ok(claims.keep(uniform))
+    }
+
+    /// Claims the tile and those right of it, up to `most` in all: as far as they are not there and nobody computes them, as they have
+    /// room that nobody uses, and as all callers can do the same. Nothing where the tile is there or computed. A caller
+    /// computes what it claimed before it asks for more.
+    pub(crate) fn claim(&self, key: Key, most: usize) -> Result<Option<Claims<'_, S>>, Error> {
+        let state = self.lock();
+        if state.slots.contains(&key) {
+            return Ok(None);
+        }
+        self.claimed(state, key, most).map(Some)
+    }
+
+    /// Claims a tile that is not there.
+    fn claimed(
+        &self,
+        mut state: MutexGuard<'_, State<S>>,
+        key: Key,
+        most: usize,
+    ) -> Result<Claims<'_, S>, Error> {
         let bytes = Self::tile_bytes(self.capacity as u64);
         if !self.make_room(&mut state, bytes) {
             tracing::warn!(
@@ -171,7 +173,7 @@ impl<S: Sample> TileCache<S> {
                 buffer.resize(self.capacity, S::ZERO);
             }
         }
-        Ok(Run::Missing(claims))
+        Ok(claims)
     }
 
     /// Drops tiles that nobody uses, the least recently used first, until `bytes` more fit; whether they do.
@@ -349,52 +351,46 @@ mod tests {
     }
 
     #[test]
-    fn a_run_takes_what_is_missing_and_has_room() {
+    fn as_many_tiles_are_claimed_as_are_missing_and_have_room() {
         let room = 8 * TileCache::<u8>::tile_bytes(100);
         let cache = TileCache::<u8>::new(room, 100, 2);
-        let missing = |from: u64, most: usize| match cache.run(key(from), most).unwrap() {
-            Run::Ready(_) => None,
-            Run::Missing(claims) => Some(claims),
-        };
+        let claim = |from: u64, most: usize| cache.claim(key(from), most).unwrap();
         cache.get(key(3), 100, fill(3)).unwrap();
-        let claims = missing(0, 9).unwrap();
+        assert!(claim(3, 9).is_none(), "it is there");
+        let claims = claim(0, 9).unwrap();
         assert_eq!(claims.count(), 3, "up to the one that is there");
+        assert!(claim(1, 9).is_none(), "somebody computes it");
         drop(claims);
         assert_eq!(
             cache.lock().used,
             TileCache::<u8>::tile_bytes(100),
             "given up: their room is free"
         );
-        assert_eq!(missing(4, 2).unwrap().count(), 2, "no more than are asked for");
-        let mut claims = missing(4, 9).unwrap();
+        assert_eq!(claim(4, 2).unwrap().count(), 2, "no more than are asked for");
+        let mut claims = claim(4, 9).unwrap();
         assert_eq!(claims.count(), 4, "two callers may each hold half of them");
-        let other = missing(20, 9).unwrap();
+        let other = claim(20, 9).unwrap();
         assert_eq!(other.count(), 4, "the tile that is there gives way");
         for (buffer, value) in claims.buffers().zip(4..) {
             buffer.fill(value);
         }
         assert_eq!(first(&claims.keep(None)), 4);
         drop(other);
-        for column in 4..8 {
-            assert_eq!(
-                first(&cache.get(key(column), 100, fill(9)).unwrap()),
-                column as u8
-            );
-        }
         let held: Vec<_> = (4..8)
             .map(|column| cache.get(key(column), 100, fill(9)).unwrap())
             .collect();
-        let most = missing(30, 9).unwrap();
-        assert_eq!(missing(40, 9).unwrap().count() + most.count(), 5, "one at least");
-        drop(held);
+        for (tile, value) in held.iter().zip(4..) {
+            assert_eq!(first(tile), value);
+        }
+        let most = claim(30, 9).unwrap();
+        assert_eq!(most.count(), 4);
+        assert_eq!(claim(40, 9).unwrap().count(), 1, "one always");
     }
 
     #[test]
-    fn who_waits_for_a_tile_of_a_run_is_given_it() {
+    fn who_waits_for_a_claimed_tile_is_given_it() {
         let cache = TileCache::<u8>::new(10_000, 100, 1);
-        let Run::Missing(mut claims) = cache.run(key(0), 3).unwrap() else {
-            panic!("nothing is there");
-        };
+        let mut claims = cache.claim(key(0), 3).unwrap().unwrap();
         assert_eq!(claims.count(), 3);
         std::thread::scope(|s| {
             let other = s.spawn(|| first(&cache.get(key(2), 100, fill(9)).unwrap()));

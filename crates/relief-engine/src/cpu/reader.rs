@@ -8,7 +8,7 @@ use relief_raster::{Depth, Rect, Sample, View, ViewMut};
 
 use super::times::TileClock;
 use crate::Error;
-use crate::cache::{Key, Run, Tile, TileCache};
+use crate::cache::{Key, Tile, TileCache};
 use crate::cancel::Cancel;
 use crate::node::{Filled, Inputs, Request, around, part};
 use crate::program::{Keep, Program};
@@ -312,8 +312,8 @@ impl<S: Sample> Reader<'_, S> {
         Ok(uniform.flatten().map_or(Filled::Written, Filled::Uniform))
     }
 
-    /// Samples of a picture that is read window by window. Tiles side by side are read at once: a row of samples costs a call of
-    /// the system, however long it is.
+    /// Samples of a picture that is read window by window. Tiles side by side are read at once, since every row of samples costs a
+    /// call of the system, and every thread that reads the same row of tiles reads some of them.
     fn read_windows(&self, node: usize, rect: Rect, mut out: ViewMut<'_, S>) -> Result<Filled<S>, Error> {
         let number = self.program.steps[node].kind.picture();
         let opened = number.and_then(|number| Some((number, self.store.open[number].get()?)));
@@ -321,32 +321,49 @@ impl<S: Sample> Reader<'_, S> {
             return Err(Error::defect(rect, "an image is read that was not opened"));
         };
         let path = &self.program.pictures[number].path;
+        let read = |area: Rect, hold: &mut dyn FnMut(usize, &[u16])| {
+            read_window(&**picture, path, area, S::DEPTH, self.cancel, hold)
+        };
         let tiles = Tiles::of(self.program, node);
         for row in tiles.rows(rect) {
             let (mut column, last) = tiles.columns(rect).into_inner();
             while column <= last {
-                self.cancel.check()?;
-                let left = (last - column + 1) as usize;
-                let tile = match self.store.cache.run(tiles.key(column, row), left)? {
-                    Run::Ready(tile) => tile,
-                    Run::Missing(mut claims) => {
-                        let area = tiles.area(column, row, claims.count().cast_signed());
-                        read_window(&**picture, path, area, S::DEPTH, self.cancel, |y, samples| {
-                            let parts = samples.chunks(tiles.width as usize);
-                            for (part, tile) in parts.zip(claims.buffers()) {
-                                copy_row(part, &mut tile[y * part.len()..][..part.len()]);
-                            }
-                        })?;
-                        claims.keep(None)
-                    }
+                let most = (READ_AT_ONCE / tiles.width).clamp(1, last - column + 1);
+                let claims = self.store.cache.claim(tiles.key(column, row), most as usize)?;
+                let Some(mut claims) = claims else {
+                    column += 1;
+                    continue;
                 };
-                show(&tile, tiles.area(column, row, 1), rect, &mut out);
-                column += 1;
+                let count = claims.count().cast_signed();
+                read(tiles.area(column, row, count), &mut |y, samples| {
+                    let parts = samples.chunks(tiles.width as usize);
+                    for (part, tile) in parts.zip(claims.buffers()) {
+                        copy_row(part, &mut tile[y * part.len()..][..part.len()]);
+                    }
+                })?;
+                claims.keep(None);
+                column += count;
+            }
+            for column in tiles.columns(rect) {
+                let area = tiles.area(column, row, 1);
+                let width = area.width() as usize;
+                let samples = width * area.height() as usize;
+                // There, or with another thread, unless the cache has dropped it or that thread has failed.
+                let tile = self.store.cache.get(tiles.key(column, row), samples, |tile| {
+                    read(area, &mut |y, samples| {
+                        copy_row(samples, &mut tile[y * width..][..width])
+                    })?;
+                    Ok(None)
+                })?;
+                show(&tile, area, rect, &mut out);
             }
         }
         Ok(Filled::Written)
     }
 }
+
+/// The most columns of a picture that a thread reads at once: a call of the system for so many bytes costs little more than they do.
+const READ_AT_ONCE: i64 = 8_192;
 
 /// The tiles of a node in the cache.
 struct Tiles {

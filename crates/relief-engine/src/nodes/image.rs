@@ -76,9 +76,9 @@ impl Tile for Image {
             return Ok(Filled::Uniform(S::ZERO));
         }
         let inner = covered.translated(-rect.x(), -rect.y());
-        let view = inputs
-            .picture_part(self.picture, covered)
-            .ok_or_else(|| Error::defect(covered, "a part of an image is read that the plan does not keep"))?;
+        let view = inputs.picture_part(self.picture, covered).ok_or_else(|| {
+            Error::defect(covered, "a part of an image is read that the plan does not keep")
+        })?;
         part(&mut out, inner).copy_from(view);
         if inner.area() < rect.area() {
             clear_around(&mut out, inner);

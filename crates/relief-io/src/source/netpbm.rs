@@ -150,8 +150,9 @@ fn sample_bits(bitmap: bool, max: u32) -> u32 {
 
 /// Proves that samples are within the maximum. Of a bitmap they become gray: 1 is black.
 fn check(samples: &mut [u32], bitmap: bool, max: u32) -> Result<(), Failure> {
-    if let Some(&sample) = samples.iter().find(|&&sample| sample > max) {
-        return Err(too_great(sample.into(), max));
+    let greatest = samples.iter().copied().fold(0, u32::max);
+    if greatest > max {
+        return Err(too_great(greatest.into(), max));
     }
     if bitmap {
         samples.iter_mut().for_each(|sample| *sample = 1 - *sample);

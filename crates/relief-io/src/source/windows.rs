@@ -15,8 +15,9 @@ use super::gray::GrayRows;
 use super::part::{Bytes, sought};
 use crate::sink::positioned::read_some;
 
-/// The bytes of gray, and of samples as they are stored, that one window gathers at once.
-pub(super) const BLOCK: u64 = 1 << 20;
+/// The bytes of gray, and of samples as they are stored, that one window gathers at once: they stay in the cache of a core, and in memory
+/// that the allocator does not give back between two windows.
+pub(super) const BLOCK: u64 = 1 << 17;
 
 /// What a part in the cache takes beside its bytes.
 pub(super) const SLOT: u64 = 256;

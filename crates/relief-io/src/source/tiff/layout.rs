@@ -97,6 +97,29 @@ pub(super) struct Part<'a> {
     pub(super) kept: Cow<'a, [(usize, usize)]>,
 }
 
+impl Part<'_> {
+    /// Whether its samples are those of pixels of `count` samples, in their order.
+    pub(super) fn is_as_handed_on(&self, count: usize) -> bool {
+        self.stride == count && self.kept.iter().copied().eq((0..count).map(|at| (at, at)))
+    }
+
+    /// Puts the samples that are kept, each as `told` of it and of its place in the pixel, into pixels of `count` samples.
+    pub(super) fn keep<T: Copy>(
+        &self,
+        pixels: &mut [T],
+        samples: &[T],
+        count: usize,
+        told: impl Fn(T, usize) -> T,
+    ) {
+        for &(at, into) in &*self.kept {
+            let from = samples.chunks_exact(self.stride);
+            for (to, from) in pixels.chunks_exact_mut(count).zip(from) {
+                to[into] = told(from[at], into);
+            }
+        }
+    }
+}
+
 impl Layout {
     pub(super) fn read<R: Read + Seek>(file: &mut Directory<R>, limits: &Limits) -> Result<Self, Failure> {
         let missing = |what: &str| Failure::damaged(format!("it does not say {what}"));

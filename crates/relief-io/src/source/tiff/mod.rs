@@ -458,16 +458,25 @@ impl Line {
         let Self { whole, raw, .. } = self;
         let count = layout.pixels().count();
         whole.clear();
-        whole.resize(width * count, 0);
         let max = greatest(layout.bits);
+        let white_is_zero = layout.white_is_zero && !ranged;
         for part in parts {
+            if layout.palette.is_none() && !white_is_zero && part.is_as_handed_on(count) {
+                whole.resize(part.first * count, 0);
+                match part.bytes {
+                    Some(bytes) => unpack(bytes, layout.bits, part.samples, whole),
+                    None => whole.resize(whole.len() + part.samples, layout.missing_whole()),
+                }
+                continue;
+            }
+            whole.resize(width * count, 0);
             raw.clear();
             match part.bytes {
                 Some(bytes) => unpack(bytes, layout.bits, part.samples, raw),
                 None => raw.resize(part.samples, layout.missing_whole()),
             }
-            let pixels = raw.chunks_exact(part.stride);
             if let Some(palette) = &layout.palette {
+                let pixels = raw.chunks_exact(part.stride);
                 for (to, from) in whole[part.first * count..].chunks_exact_mut(count).zip(pixels) {
                     if let Some(color) = palette.get(from[0] as usize) {
                         to[..3].copy_from_slice(color);
@@ -478,19 +487,16 @@ impl Line {
                 }
                 continue;
             }
-            let white_is_zero = layout.white_is_zero && !ranged;
-            for (to, from) in whole[part.first * count..].chunks_exact_mut(count).zip(pixels) {
-                for &(at, into) in &*part.kept {
-                    let sample = from[at];
-                    // α is not colour.
-                    to[into] = if white_is_zero && into == 0 {
-                        max - sample
-                    } else {
-                        sample
-                    };
+            part.keep(&mut whole[part.first * count..], raw, count, |sample, into| {
+                // α is not colour.
+                if white_is_zero && into == 0 {
+                    max - sample
+                } else {
+                    sample
                 }
-            }
+            });
         }
+        whole.resize(width * count, 0);
     }
 
     fn fill_numbers<'a>(&mut self, layout: &Layout, width: usize, parts: impl Iterator<Item = Part<'a>>) {
@@ -504,12 +510,9 @@ impl Line {
                 Some(bytes) => layout.number.read(bytes, layout.bits, part.samples, read),
                 None => read.resize(part.samples, layout.nodata.unwrap_or(0.0)),
             }
-            let pixels = read.chunks_exact(part.stride);
-            for (to, from) in numbers[part.first * count..].chunks_exact_mut(count).zip(pixels) {
-                for &(at, into) in &*part.kept {
-                    to[into] = from[at];
-                }
-            }
+            part.keep(&mut numbers[part.first * count..], read, count, |number, _| {
+                number
+            });
         }
     }
 }

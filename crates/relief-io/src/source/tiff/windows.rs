@@ -113,6 +113,14 @@ struct Columns {
     count: usize,
 }
 
+/// What reading a window holds to be used again.
+#[derive(Default)]
+struct Work {
+    line: Line,
+    /// Bytes of chunks, one for each plane.
+    spare: Vec<Vec<u8>>,
+}
+
 impl Tiles {
     pub(super) fn new(tiff: Tiff, limits: &Limits) -> Self {
         let Tiff {
@@ -148,7 +156,14 @@ impl Tiles {
     }
 
     /// The rows of a chunk from `row` on, as far as `columns` go.
-    fn fetch(&self, index: usize, row: u64, rows: u64, columns: Columns) -> Result<Fetched, Failure> {
+    fn fetch(
+        &self,
+        index: usize,
+        row: u64,
+        rows: u64,
+        columns: Columns,
+        spare: &mut Vec<Vec<u8>>,
+    ) -> Result<Fetched, Failure> {
         let layout = &self.layout;
         let row_bytes = layout.chunk_row_bytes as usize;
         // Whole bytes, since the first column is a multiple of 8.
@@ -171,14 +186,14 @@ impl Tiles {
         let length = self.row_length(columns);
         let place = start + row * layout.chunk_row_bytes + begin as u64;
         let rows = rows as usize;
-        let mut bytes;
+        let mut bytes = spare.pop().unwrap_or_default();
         // Few calls for bytes that are read in vain, or many for none.
         let stride = if length * 4 >= row_bytes {
-            bytes = vec![0; (rows - 1) * row_bytes + length];
+            bytes.resize((rows - 1) * row_bytes + length, 0);
             self.file.read_exact_at(&mut bytes, place)?;
             row_bytes
         } else {
-            bytes = vec![0; rows * length];
+            bytes.resize(rows * length, 0);
             for (number, row) in bytes.chunks_exact_mut(length).enumerate() {
                 self.file
                     .read_exact_at(row, place + number as u64 * layout.chunk_row_bytes)?;
@@ -210,7 +225,7 @@ impl Tiles {
         (chunk_row, column): (u64, u64),
         (y, window): (u64, Rect),
         rows: &mut GrayRows<'_>,
-        line: &mut Line,
+        Work { line, spare }: &mut Work,
         block: &mut [u16],
     ) -> Result<(), Failure> {
         let layout = &self.layout;
@@ -231,7 +246,7 @@ impl Tiles {
             .iter()
             .map(|&plane| {
                 let index = layout.index(plane, chunk_row, column);
-                self.fetch(index, within, height as u64, columns)
+                self.fetch(index, within, height as u64, columns, spare)
                     .map_err(|failure| failure.at_row(chunk_row * layout.chunk_height))
             })
             .collect::<Result<_, _>>()?;
@@ -252,6 +267,10 @@ impl Tiles {
                 out.copy_from_slice(gray);
             }
         }
+        spare.extend(fetched.into_iter().filter_map(|fetched| match fetched.bytes {
+            Held::Read(bytes) => Some(bytes),
+            Held::Kept(_) => None,
+        }));
         Ok(())
     }
 }
@@ -265,14 +284,14 @@ impl Windows for Tiles {
         let column_bytes = pixel_bytes(layout).saturating_mul(4).max(2);
         let most = (BLOCK / window.width().saturating_mul(column_bytes).max(1)).max(1);
         let width = usize::try_from(window.width()).map_err(Failure::damaged)?;
-        let (mut block, mut line) = (Vec::new(), Line::default());
+        let (mut block, mut work) = (Vec::new(), Work::default());
         while y < bottom {
             let chunk_row = y / layout.chunk_height;
             let end = bottom.min((chunk_row + 1) * layout.chunk_height).min(y + most);
             block.clear();
             block.resize(width * (end - y) as usize, 0);
             for column in left / layout.chunk_width..right.div_ceil(layout.chunk_width) {
-                self.fill((chunk_row, column), (y, window), rows, &mut line, &mut block)?;
+                self.fill((chunk_row, column), (y, window), rows, &mut work, &mut block)?;
             }
             for (row, line) in (y..end).zip(block.chunks_exact_mut(width)) {
                 if rows.hand(row, line).is_break() {
