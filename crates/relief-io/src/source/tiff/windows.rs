@@ -17,6 +17,10 @@ use super::{Chunks, Line, Place, Tiff};
 /// The most bytes that are read ahead of a chunk's decompression.
 const BUFFER: usize = 64 * 1024;
 
+/// The bytes of a row that are read in vain, so that rows are read by one call of the system: reading more of them takes longer than
+/// a call.
+const IN_VAIN: usize = 2_048;
+
 /// Whether samples lie in the file as they are.
 fn direct(layout: &Layout) -> bool {
     layout.codec == Codec::None && !layout.reversed
@@ -40,7 +44,9 @@ pub(super) fn needs(tiff: &Tiff, limits: &Limits) -> Option<Needs> {
     let columns = layout.width.min(layout.chunk_width);
     let samples = columns.saturating_mul(layout.chunk_samples as u64);
     let planes = layout.kept_of_planes().len() as u64;
-    let stored = BLOCK.max(columns.saturating_mul(pixel_bytes(layout).saturating_mul(4)));
+    // A row begins up to 7 pixels early.
+    let row = columns.saturating_add(7).saturating_mul(pixel_bytes(layout));
+    let stored = (2 * BLOCK).max(row.saturating_add(IN_VAIN as u64));
     let mut reading = BLOCK
         .max(layout.width.saturating_mul(2))
         .saturating_add(stored.saturating_mul(planes))
@@ -187,8 +193,7 @@ impl Tiles {
         let place = start + row * layout.chunk_row_bytes + begin as u64;
         let rows = rows as usize;
         let mut bytes = spare.pop().unwrap_or_default();
-        // Few calls for bytes that are read in vain, or many for none.
-        let stride = if length * 4 >= row_bytes {
+        let stride = if row_bytes - length <= IN_VAIN {
             bytes.resize((rows - 1) * row_bytes + length, 0);
             self.file.read_exact_at(&mut bytes, place)?;
             row_bytes
@@ -281,8 +286,8 @@ impl Windows for Tiles {
         rows.read_as_nothing(layout.nodata);
         let (mut y, bottom) = (window.y().cast_unsigned(), window.bottom().cast_unsigned());
         let (left, right) = (window.x().cast_unsigned(), window.right().cast_unsigned());
-        let column_bytes = pixel_bytes(layout).saturating_mul(4).max(2);
-        let most = (BLOCK / window.width().saturating_mul(column_bytes).max(1)).max(1);
+        let row = window.width().saturating_mul(pixel_bytes(layout).max(2));
+        let most = (BLOCK / row.saturating_add(IN_VAIN as u64)).max(1);
         let width = usize::try_from(window.width()).map_err(Failure::damaged)?;
         let (mut block, mut work) = (Vec::new(), Work::default());
         while y < bottom {
