@@ -220,6 +220,57 @@ fn a_picture_larger_than_memory_is_read_by_windows() {
     }
 }
 
+/// Tiles side by side are read together, and what several threads need is read once.
+#[test]
+fn windows_of_a_picture_are_wide_and_read_once() {
+    struct Noted<'a>(&'a Mutex<Vec<Rect>>);
+    impl ImageSource for Noted<'static> {
+        fn open(&self, _: &str, _: &Conversion) -> Result<Box<dyn Picture>, ImageError> {
+            Ok(Box::new(Self(self.0)))
+        }
+    }
+    impl Picture for Noted<'static> {
+        fn size(&self) -> (u64, u64) {
+            (30_000, 700)
+        }
+        fn windowed(&self) -> bool {
+            true
+        }
+        fn read(&self, window: Rect, _: Depth, row: Row<'_>) -> Result<(), ImageError> {
+            self.0.lock().unwrap().push(window);
+            for y in window.y()..window.bottom() {
+                let samples: Vec<u16> = (window.x()..window.right())
+                    .map(|x| mixed(x as u64, y as u64))
+                    .collect();
+                if row(y as u64, &samples).is_break() {
+                    break;
+                }
+            }
+            Ok(())
+        }
+    }
+    let text = "relief version=1\ncanvas width=30000 height=700\nmap { (source)image \"p\"; invert }";
+    let design = relief_design::parse("test.kdl", text, &|_: &str| Ok((30_000, 700))).unwrap();
+    let source = Noted(Box::leak(Box::default()));
+    let options = Options::default().memory(12 << 20).threads(3);
+    let plan = Plan::new(&design, &source, &options).unwrap();
+    let renderer = Renderer::new(plan, &source, &Cancel::new()).unwrap();
+    let samples = crate::run::rendered(&renderer).unwrap();
+    for (at, sample) in samples.iter().enumerate() {
+        let (x, y) = (at as u64 % 30_000, at as u64 / 30_000);
+        assert_eq!(*sample, 255 - mixed(x, y), "{x}, {y}");
+    }
+    let windows = source.0.lock().unwrap();
+    let all: u128 = windows.iter().map(Rect::area).sum();
+    assert!(
+        all <= 30_000 * 700 * 5 / 4,
+        "{all} samples in {} windows",
+        windows.len()
+    );
+    let rows: u64 = windows.iter().map(Rect::height).sum();
+    assert!(all / u128::from(rows) >= 2_048, "{all} samples in {rows} rows");
+}
+
 /// One that is held is read part by part: rows of all would have each part decoded for every few of them.
 #[test]
 fn a_picture_that_is_stored_in_parts_is_read_part_by_part() {
