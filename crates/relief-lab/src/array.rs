@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use bytemuck::{Pod, Zeroable};
 use rayon::prelude::*;
+use relief_numeric::element::Element as Number;
 
 /// What an array holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -26,6 +27,39 @@ impl Kind {
             Self::U8 => 1,
             Self::U16 => 2,
             Self::U32 | Self::F32 => 4,
+        }
+    }
+
+    /// What labels call it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::U8 => "u8",
+            Self::U16 => "u16",
+            Self::U32 => "u32",
+            Self::F32 => "f32",
+        }
+    }
+
+    /// The numbers of production's kernels that it is.
+    #[must_use]
+    pub const fn element(self) -> Number {
+        match self {
+            Self::U8 => Number::U8,
+            Self::U16 => Number::U16,
+            Self::U32 => Number::U32,
+            Self::F32 => Number::F32,
+        }
+    }
+
+    /// What holds such numbers: integers with a sign by their bits.
+    #[must_use]
+    pub const fn of(element: Number) -> Self {
+        match element {
+            Number::U8 => Self::U8,
+            Number::U16 => Self::U16,
+            Number::U32 | Number::I32 => Self::U32,
+            Number::F32 => Self::F32,
         }
     }
 }

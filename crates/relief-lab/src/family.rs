@@ -498,25 +498,82 @@ impl Scale {
     }
 }
 
+/// Width and height of a raster of about so many pixels. Powers of two, the worst of sizes, have sides that are powers of two.
+#[must_use]
+pub const fn sides(pixels: u64) -> (usize, usize) {
+    let width = match pixels.is_power_of_two() {
+        true => 1 << pixels.ilog2().div_ceil(2),
+        false if pixels == 0 => 1,
+        false => pixels.isqrt(),
+    };
+    (width as usize, (pixels / width) as usize)
+}
+
 /// Lengths at which loops, vectors, planes and cubes end in every way; 0 and 1 among them.
 pub const LENGTHS: [usize; 14] = [0, 1, 2, 3, 4, 5, 31, 33, 64, 255, 1_000, 4_097, 65_536, 70_001];
 
 /// A problem's variants, from naive to best.
 pub struct Ladder<P> {
-    /// What the command line calls it: the family's name, or "family/name".
-    pub name: &'static str,
-    /// The definition of the result, in a line.
-    pub about: &'static str,
-    /// What is swept, where [`Problem::place`] says so.
-    pub axis: Option<&'static str>,
-    /// Small problems that a variant has to get right before it is timed: empty, one element, odd sizes.
-    pub checks: fn() -> Vec<P>,
-    /// Problems that are timed.
-    pub cases: fn(Scale) -> Vec<P>,
-    /// Problems of more than 2^32 bytes, checked on devices where asked for.
-    pub huge: fn() -> Vec<P>,
-    /// The variants, from naive to best.
-    pub variants: Vec<Variant<P>>,
+    name: &'static str,
+    about: &'static str,
+    axis: Option<&'static str>,
+    checks: Box<dyn Fn() -> Vec<P> + Send + Sync>,
+    cases: Box<dyn Fn(Scale) -> Vec<P> + Send + Sync>,
+    huge: Box<dyn Fn() -> Vec<P> + Send + Sync>,
+    variants: Vec<Variant<P>>,
+}
+
+impl<P: 'static> Ladder<P> {
+    /// The variants of `name`, which is the family's or "family/name", with the definition of the result in a line.
+    #[must_use]
+    pub fn new(name: &'static str, about: &'static str, variants: Vec<Variant<P>>) -> Self {
+        Self {
+            name,
+            about,
+            axis: None,
+            checks: Box::new(Vec::new),
+            cases: Box::new(|_| Vec::new()),
+            huge: Box::new(Vec::new),
+            variants,
+        }
+    }
+
+    /// With what is swept, where [`Problem::place`] says so.
+    #[must_use]
+    pub const fn axis(mut self, axis: &'static str) -> Self {
+        self.axis = Some(axis);
+        self
+    }
+
+    /// With small problems that a variant has to get right before it is timed: empty, one element, odd sizes.
+    #[must_use]
+    pub fn checks(mut self, checks: impl Fn() -> Vec<P> + Send + Sync + 'static) -> Self {
+        self.checks = Box::new(checks);
+        self
+    }
+
+    /// With the problems that are timed.
+    #[must_use]
+    pub fn cases(mut self, cases: impl Fn(Scale) -> Vec<P> + Send + Sync + 'static) -> Self {
+        self.cases = Box::new(cases);
+        self
+    }
+
+    /// With problems of more than 2^32 bytes, checked on devices where asked for.
+    #[must_use]
+    pub fn huge(mut self, huge: impl Fn() -> Vec<P> + Send + Sync + 'static) -> Self {
+        self.huge = Box::new(huge);
+        self
+    }
+
+    /// With problems that differ by their length alone: [`LENGTHS`] are checked, the usual sizes timed, and `huge` is too long for words of 32 bits.
+    #[must_use]
+    pub fn of_lengths(self, huge: usize, of: impl Fn(usize) -> P + Clone + Send + Sync + 'static) -> Self {
+        let (timed, far) = (of.clone(), of.clone());
+        self.checks(move || LENGTHS.into_iter().map(&of).collect())
+            .cases(move |scale| scale.sizes().into_iter().map(|len| timed(len as usize)).collect())
+            .huge(move || vec![far(huge)])
+    }
 }
 
 /// A ladder of whatever problems.

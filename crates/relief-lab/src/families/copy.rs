@@ -23,7 +23,7 @@ use relief_kernels::copy::cpu;
 
 use super::part;
 use crate::array::{Array, Fill, Layout};
-use crate::family::{Family, LENGTHS, Ladder, Lesson, OnCpu, Outcome, Problem, Scale, Variant, Work};
+use crate::family::{Family, Ladder, Lesson, OnCpu, Outcome, Problem, Variant, Work};
 
 /// The family.
 #[must_use]
@@ -84,8 +84,7 @@ impl Problem for Copy {
 }
 
 fn ladder() -> Ladder<Copy> {
-    #[allow(unused_mut)]
-    let mut variants = vec![
+    let variants = vec![
         Variant::cpu("scalar", "a word at a time, not to be vectorised", scalar),
         Variant::cpu(
             "memcpy",
@@ -122,27 +121,9 @@ fn ladder() -> Ladder<Copy> {
         )
         .production(),
     ];
-    #[cfg(feature = "gpu")]
-    variants.extend(gpu::variants());
-    Ladder {
-        name: "copy",
-        about: "out(i) = in(i), words of 32 bits",
-        axis: None,
-        checks: || LENGTHS.map(|words| Copy { words }).into(),
-        cases: |scale: Scale| {
-            scale
-                .sizes()
-                .into_iter()
-                .map(|n| Copy { words: n as usize })
-                .collect()
-        },
-        huge: || {
-            vec![Copy {
-                words: (1 << 30) + 77,
-            }]
-        },
-        variants,
-    }
+    let variants = on_both!(variants, gpu::variants());
+    let about = "out(i) = in(i), words of 32 bits";
+    Ladder::new("copy", about, variants).of_lengths((1 << 30) + 77, |words| Copy { words })
 }
 
 /// The whole copy by one thread.
@@ -295,20 +276,8 @@ mod gpu {
                 "several quads",
                 "a unit loads several vectors before it stores one",
                 |p: &Copy, call| {
-                    let OnGpu {
-                        gpu,
-                        inputs,
-                        outputs,
-                        tuning,
-                        ..
-                    } = call;
-                    Ok(production::copy_with(
-                        gpu,
-                        tuning,
-                        &inputs[0],
-                        &outputs[0],
-                        p.words,
-                    )?)
+                    let (from, to) = (&call.inputs[0], &call.outputs[0]);
+                    Ok(production::copy_with(call.gpu, call.tuning, from, to, p.words)?)
                 },
             )
             .tuned("copy", production::SPACE, production::DEFAULT)
@@ -326,14 +295,9 @@ mod gpu {
     }
 
     fn in_sequences(problem: &Copy, call: &OnGpu<'_>, planes: u32, vector: u32) -> Outcome {
-        let (from, to) = (&call.inputs[0], &call.outputs[0]);
+        let (from, to, words) = (&call.inputs[0], &call.outputs[0], problem.words);
         Ok(production::copy_sequences(
-            call.gpu,
-            planes,
-            vector,
-            from,
-            to,
-            problem.words,
+            call.gpu, planes, vector, from, to, words,
         )?)
     }
 

@@ -1,4 +1,16 @@
-//! The ladders, one file each; `copy` is the pattern to follow.
+//! The ladders, one file each; `copy` is the pattern to follow. The idea of a variant stands in its row, why one wins in the lesson of its family.
+
+/// The variants of processors and, in a build with devices, those of devices behind them.
+macro_rules! on_both {
+    ($cpu:expr, $($gpu:ident)::+($($argument:expr),*)) => {{
+        #[allow(unused_mut)]
+        let mut variants = $cpu;
+        #[cfg(feature = "gpu")]
+        variants.extend($($gpu)::+($($argument),*));
+        $(let _ = &$argument;)*
+        variants
+    }};
+}
 
 use crate::array::{Array, Fill, Layout, mix};
 use crate::family::Family;

@@ -64,15 +64,9 @@ fn rows_of(
     variants: Vec<Variant<Increment>>,
     cases: fn(Scale) -> Vec<Increment>,
 ) -> Vec<Row> {
-    let ladder = Ladder {
-        name: "increment",
-        about: "out(i) = in(i) + 1",
-        axis: None,
-        checks: || vec![Increment(0), Increment(1), Increment(7)],
-        cases,
-        huge: Vec::new,
-        variants,
-    };
+    let ladder = Ladder::new("increment", "out(i) = in(i) + 1", variants)
+        .checks(|| vec![Increment(0), Increment(1), Increment(7)])
+        .cases(cases);
     let plan = Plan {
         scale: Scale {
             class: machine.class(),

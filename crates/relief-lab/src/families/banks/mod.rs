@@ -8,13 +8,6 @@
 //! of what is read. Result: out(t) = rounds / 4 · Σ table(w + 32 k) for k = 0…3, with w the word (for types of 8
 //! and 16 bytes: the words) that the unit's index falls into; sums wrap.
 //!
-//! On devices:
-//! - `conflict-free`: the same words, laid out beforehand so that unit t reads place t.
-//! - `as indexed`: the words where the pattern has them. The ratio to the first is the measured degree.
-//!
-//! On the CPU:
-//! - `simulated`: the model of the prediction, word by word; its time means nothing.
-//!
 //! Cases are the source's table (u8: t, t mod 4, t + 1, 2 t, 8 t, 12 t, of which only 8 t conflicts, two-way), columns of tiles for a transpose
 //! as they are, padded and swizzled, and wide types. The command line adds patterns of its own.
 
@@ -25,9 +18,7 @@ mod gpu;
 mod pattern;
 
 use crate::array::{Array, Fill, Layout};
-use crate::family::{
-    About, AnyLadder, Case, Class, Family, Ladder, Lesson, OnCpu, Outcome, Problem, Scale, Variant, Work,
-};
+use crate::family::{Class, Family, Ladder, Lesson, OnCpu, Outcome, Problem, Variant, Work};
 
 pub use expression::{Expression, Operator, SyntaxError};
 pub use pattern::{Pattern, PatternError, REACH, UNITS};
@@ -63,23 +54,25 @@ pub fn family() -> Family {
 /// The family, for these patterns.
 #[must_use]
 pub fn family_of(patterns: Vec<Pattern>) -> Family {
-    #[allow(unused_mut)]
-    let mut variants = vec![Variant::cpu(
-        "simulated",
-        "the model of the prediction; its time means nothing",
-        simulated,
-    )];
-    #[cfg(feature = "gpu")]
-    variants.extend(gpu::variants());
-    let ladder = Ladder {
-        name: "banks",
-        about: "rounds of reads from shared memory, where an index expression says",
-        axis: None,
-        checks: Vec::new,
-        cases: |_| Vec::new(),
-        huge: Vec::new,
-        variants,
+    let idea = "the model of the prediction; its time means nothing";
+    let variants = on_both!(vec![Variant::cpu("simulated", idea, simulated)], gpu::variants());
+    let timed = patterns.clone();
+    let of = |patterns: &[Pattern], cubes, rounds| -> Vec<Reads> {
+        let reads = |pattern: &Pattern| Reads {
+            pattern: pattern.clone(),
+            cubes,
+            rounds,
+        };
+        patterns.iter().map(reads).collect()
     };
+    let about = "rounds of reads from shared memory, where an index expression says";
+    let ladder = Ladder::new("banks", about, variants)
+        .checks(move || of(&patterns, 1, 4))
+        // On a device, enough cubes to fill it and enough rounds to dwarf a launch.
+        .cases(move |scale| match (scale.class, scale.size.is_some()) {
+            (Class::Gpu, false) => of(&timed, 4_224, 1_024),
+            _ => of(&timed, 2, 64),
+        });
     Family {
         name: "banks",
         about: "which access patterns conflict in the banks of shared memory",
@@ -94,58 +87,7 @@ pub fn family_of(patterns: Vec<Pattern>) -> Family {
                     types conflict less than their word addresses suggest, because a warp's access is \
                     split.",
         },
-        ladders: vec![Box::new(Explorer { patterns, ladder })],
-    }
-}
-
-/// A ladder whose cases are patterns.
-struct Explorer {
-    patterns: Vec<Pattern>,
-    ladder: Ladder<Reads>,
-}
-
-impl AnyLadder for Explorer {
-    fn name(&self) -> &'static str {
-        self.ladder.name
-    }
-
-    fn about(&self) -> &'static str {
-        self.ladder.about
-    }
-
-    fn axis(&self) -> Option<&'static str> {
-        None
-    }
-
-    fn variants(&self) -> Vec<&About> {
-        self.ladder.variants()
-    }
-
-    fn checks(&self) -> Vec<Box<dyn Case + '_>> {
-        self.of(1, 4)
-    }
-
-    fn cases(&self, scale: Scale) -> Vec<Box<dyn Case + '_>> {
-        // On a device, enough cubes to fill it and enough rounds to dwarf a launch.
-        match (scale.class, scale.size.is_some()) {
-            (Class::Gpu, false) => self.of(4_224, 1_024),
-            _ => self.of(2, 64),
-        }
-    }
-
-    fn huge(&self) -> Vec<Box<dyn Case + '_>> {
-        Vec::new()
-    }
-}
-
-impl Explorer {
-    fn of(&self, cubes: u32, rounds: u32) -> Vec<Box<dyn Case + '_>> {
-        let reads = |pattern: &Pattern| Reads {
-            pattern: pattern.clone(),
-            cubes,
-            rounds,
-        };
-        self.ladder.bind(self.patterns.iter().map(reads).collect())
+        ladders: vec![Box::new(ladder)],
     }
 }
 

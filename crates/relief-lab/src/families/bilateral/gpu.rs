@@ -1,7 +1,6 @@
 //! The variants on devices.
 
 use relief_numeric::bilateral::gpu::{bilateral, scratch_words};
-use relief_numeric::element::Element;
 use relief_numeric::transpose::gpu::Matrix;
 
 use super::{Picture, Way};
@@ -45,19 +44,11 @@ pub(super) fn variants(way: Way, kind: Kind) -> Vec<Variant<Picture>> {
             )
             .source("0.25 ms (GTX 690)")
             .scratch(|p| {
-                let words = scratch_words(p.job(), element(p)).unwrap_or(0);
+                let words = scratch_words(p.job(), p.kind.element()).unwrap_or(0);
                 vec![Layout::of::<u32>(words as usize)]
             })
             .production(),
         ],
-    }
-}
-
-fn element(picture: &Picture) -> Element {
-    match picture.kind {
-        Kind::U8 => Element::U8,
-        Kind::U16 => Element::U16,
-        _ => Element::F32,
     }
 }
 
@@ -69,13 +60,7 @@ fn grid(picture: &Picture, call: OnGpu<'_>) -> Outcome {
     let pitch = words_of_row(picture);
     let matrix = |buffer| Matrix { buffer, pitch };
     let (from, to) = (matrix(&call.inputs[0]), matrix(&call.outputs[0]));
-    bilateral(
-        call.gpu,
-        element(picture),
-        picture.job(),
-        from,
-        to,
-        &call.scratch[0],
-    )?;
+    let (job, scratch) = (picture.job(), &call.scratch[0]);
+    bilateral(call.gpu, picture.kind.element(), job, from, to, scratch)?;
     Ok(())
 }

@@ -3,10 +3,6 @@
 //! `bilateral/…` is the definition: over the disc of radius 1.5 σ around a pixel, places outside taken from the nearest
 //! pixel of the border, each weighted by exp(−d²/2σ² − v²/2ρ²), d its distance, v its difference in value. σ is 16 pixels, ρ a
 //! tenth of the values. Its work grows with σ².
-//! - `naive`: an exponential for each neighbour; on the CPU in f64.
-//! - `threads naive`: rows shared by all threads.
-//! - `tiled` (devices): the neighbourhood of a cube's pixels in shared memory, with a table of the weights of places.
-//! - `tiled, range table` (devices, bytes): weights of differences in a table too, instead of an exponential for each neighbour.
 //!
 //! `bilateral/separable-…` is an approximation: rows first, then columns of the result, weighted by the same function of one axis
 //! (Pham and van Vliet, 2005). Its work grows with σ, and edges that are neither horizontal nor vertical leave streaks.
@@ -27,7 +23,7 @@ use rayon::prelude::*;
 use relief_numeric::bilateral::{Bilateral, Level};
 
 use crate::array::{Array, Fill, Kind, Layout, mix};
-use crate::family::{Class, Family, Ladder, Lesson, Operation, Problem, Scale, Tolerance, Variant, Work};
+use crate::family::{Class, Family, Ladder, Lesson, Operation, Problem, Scale, Tolerance, Work};
 
 /// The family.
 #[must_use]
@@ -295,11 +291,7 @@ impl Picture {
 
 impl Problem for Picture {
     fn label(&self) -> String {
-        let kind = match self.kind {
-            Kind::U8 => "u8",
-            Kind::U16 => "u16",
-            _ => "f32",
-        };
+        let kind = self.kind.name();
         format!("{} × {} {kind}, sigma {}", self.width, self.height, self.sigma)
     }
 
@@ -352,37 +344,20 @@ impl Problem for Picture {
     }
 }
 
-/// Problems to check, and to time.
-type Sizes = (fn() -> Vec<Picture>, fn(Scale) -> Vec<Picture>);
-
-/// Functions cannot hold what they are for: one for each.
-macro_rules! sizes {
-    ($kind:expr, $way:expr) => {
-        (|| checks($kind, $way), |scale| cases($kind, $way, scale))
-    };
-}
+/// The ladder of a filter.
 fn filters(name: &'static str, kind: Kind, way: Way) -> Ladder<Picture> {
-    #[allow(unused_mut)]
-    let mut variants: Vec<Variant<Picture>> = cpu::variants(way);
-    #[cfg(feature = "gpu")]
-    variants.extend(gpu::variants(way, kind));
-    let (about, sizes): (_, Sizes) = match (way, kind) {
-        (Way::Disc, Kind::U8) => ("the definition, over a disc", sizes!(Kind::U8, Way::Disc)),
-        (Way::Disc, _) => ("the definition, over a disc", sizes!(Kind::F32, Way::Disc)),
-        (Way::Separable, _) => ("rows, then columns", sizes!(Kind::U8, Way::Separable)),
-        (Way::Grid, Kind::U8) => ("the bilateral grid", sizes!(Kind::U8, Way::Grid)),
-        (Way::Grid, Kind::U16) => ("the bilateral grid", sizes!(Kind::U16, Way::Grid)),
-        (Way::Grid, _) => ("the bilateral grid", sizes!(Kind::F32, Way::Grid)),
+    let about = match way {
+        Way::Disc => "the definition, over a disc",
+        Way::Separable => "rows, then columns",
+        Way::Grid => "the bilateral grid",
     };
-    Ladder {
+    Ladder::new(
         name,
         about,
-        axis: None,
-        checks: sizes.0,
-        cases: sizes.1,
-        huge: Vec::new,
-        variants,
-    }
+        on_both!(cpu::variants(way), gpu::variants(way, kind)),
+    )
+    .checks(move || checks(kind, way))
+    .cases(move |scale| cases(kind, way, scale))
 }
 
 fn checks(kind: Kind, way: Way) -> Vec<Picture> {
@@ -417,27 +392,16 @@ fn cases(kind: Kind, way: Way, scale: Scale) -> Vec<Picture> {
 }
 
 fn sweep() -> Ladder<Picture> {
-    #[allow(unused_mut)]
-    let mut variants = cpu::variants(Way::Grid);
-    #[cfg(feature = "gpu")]
-    variants.extend(gpu::variants(Way::Grid, Kind::U8));
-    Ladder {
-        name: "bilateral/grid-sigma",
-        about: "the bilateral grid, by the deviation in space",
-        axis: Some("sigma"),
-        checks: Vec::new,
-        cases: |scale| {
-            let side = scale
-                .or(if scale.quick { 1 << 16 } else { 1 << 20 })
-                .isqrt()
-                .max(1) as usize;
-            let of = |sigma| Picture {
-                swept: true,
-                ..Picture::new(Kind::U8, Way::Grid, (side, side), sigma)
-            };
-            [1, 2, 4, 8, 16, 32, 64].map(of).into()
-        },
-        huge: Vec::new,
-        variants,
-    }
+    let variants = on_both!(cpu::variants(Way::Grid), gpu::variants(Way::Grid, Kind::U8));
+    let about = "the bilateral grid, by the deviation in space";
+    let ladder = Ladder::new("bilateral/grid-sigma", about, variants).axis("sigma");
+    ladder.cases(|scale| {
+        let size = scale.or(if scale.quick { 1 << 16 } else { 1 << 20 });
+        let side = size.isqrt().max(1) as usize;
+        let of = |sigma| Picture {
+            swept: true,
+            ..Picture::new(Kind::U8, Way::Grid, (side, side), sigma)
+        };
+        [1, 2, 4, 8, 16, 32, 64].map(of).into()
+    })
 }

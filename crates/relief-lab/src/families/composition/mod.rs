@@ -5,15 +5,6 @@
 //!
 //! Least work: a word read and four written. The chain is short enough that computing does not bind on two threads; the variants run on one.
 //!
-//! - `plain loop`: everything in local variables, a loop over the steps, left at a fault.
-//! - `question marks`: a step is a function that returns a `Result` and takes state and log by reference.
-//! - `iterator`: `try_fold` over the steps.
-//! - `combinators`: a step takes a value and a state to a value, a state and a log, or to a fault, and `then` makes one of two, each type
-//!   known to the compiler.
-//! - `combinators, log kept`: the same with a log of all entries, which every step makes anew and `then` joins.
-//! - `boxes`: closures in boxes, bound once before: the compiler sees none of them.
-//! - `boxes, bound anew`: as the C++ of the source does it: the chain is bound for each number, and the log kept.
-//!
 //! The source: state, exception and output wrappers in C++ took 60 times as long as the plain loop, and 6 times the code.
 //! Lines of code here: the plain loop 12, question marks 24, the iterator 20, combinators 22, on 55 in `action` that every such chain
 //! shares.
@@ -28,6 +19,7 @@ use action::{Action, Boxed, Digest, Fault, Log, State, bind};
 /// The family.
 #[must_use]
 pub fn family() -> Family {
+    let about = "eight steps for each number, with a state, a fault and a log";
     Family {
         name: "composition",
         about: "a state, a fault and a log carried through steps: what combinators cost",
@@ -39,18 +31,14 @@ pub fn family() -> Family {
             loses: "Boxed closures are calls that cannot be inlined. A log that every step makes anew \
                     allocates for each number; the source's wrappers did both, for each element.",
         },
-        ladders: vec![Box::new(Ladder {
-            name: "composition",
-            about: "eight steps for each number, with a state, a fault and a log",
-            axis: None,
-            checks: || LENGTHS.map(|numbers| Chain { numbers }).into(),
-            cases: |scale| {
-                let numbers = scale.or(if scale.quick { 1 << 18 } else { 1 << 20 }) as usize;
-                vec![Chain { numbers }]
-            },
-            huge: Vec::new,
-            variants: variants(),
-        })],
+        ladders: vec![Box::new(
+            Ladder::new("composition", about, variants())
+                .checks(|| LENGTHS.map(|numbers| Chain { numbers }).into())
+                .cases(|scale| {
+                    let numbers = scale.or(if scale.quick { 1 << 18 } else { 1 << 20 }) as usize;
+                    vec![Chain { numbers }]
+                }),
+        )],
     }
 }
 

@@ -3,11 +3,6 @@
 //! Least work: every word is read once; a comparison and an addition each. So memory binds, and what the ladder shows is how
 //! loads have to be dealt for it to be kept busy.
 //!
-//! - `blocks scalar`, `pair`, `quad`: a vector for each unit; a cube adds up its units' counts.
-//! - `sequences scalar`, `pair`, `quad`: 512 planes, each with one contiguous sequence (64 cubes of 256 units).
-//! - `sequences 8192 quad`: planes enough for a large device.
-//! - On the CPU: `loop`, `vectors`, `threads production`.
-//!
 //! The source's times are of 2^24 words, in µs, with cubes of 512 units (blocks) and 64 cubes of 256 (sequences). Its lesson: wide
 //! loads made the difference, not sequences.
 
@@ -19,7 +14,7 @@ use relief_numeric::select::cpu::{Wanted, count};
 
 use super::part;
 use crate::array::{Array, Fill, Layout};
-use crate::family::{Family, LENGTHS, Ladder, Lesson, OnCpu, Outcome, Problem, Scale, Variant, Work};
+use crate::family::{Family, Ladder, Lesson, OnCpu, Outcome, Problem, Variant, Work};
 
 /// The family.
 #[must_use]
@@ -84,8 +79,7 @@ impl Problem for Count {
 }
 
 fn ladder() -> Ladder<Count> {
-    #[allow(unused_mut)]
-    let mut variants = vec![
+    let variants = vec![
         Variant::cpu(
             "loop",
             "a word at a time, not to be vectorised",
@@ -118,24 +112,9 @@ fn ladder() -> Ladder<Count> {
         )
         .production(),
     ];
-    #[cfg(feature = "gpu")]
-    variants.extend(gpu::variants());
-    Ladder {
-        name: "count",
-        about: "how many words are not zero",
-        axis: None,
-        checks: || LENGTHS.map(|words| Count { words }).into(),
-        cases: |scale: Scale| {
-            let of = |n: u64| Count { words: n as usize };
-            scale.sizes().into_iter().map(of).collect()
-        },
-        huge: || {
-            vec![Count {
-                words: (1 << 30) + 77,
-            }]
-        },
-        variants,
-    }
+    let variants = on_both!(variants, gpu::variants());
+    Ladder::new("count", "how many words are not zero", variants)
+        .of_lengths((1 << 30) + 77, |words| Count { words })
 }
 
 fn tell(call: OnCpu<'_>, total: u64) -> Outcome {

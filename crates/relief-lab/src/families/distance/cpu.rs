@@ -56,13 +56,8 @@ pub(super) fn variants() -> Vec<Variant<Distance>> {
 }
 
 fn white(problem: &Distance, call: OnCpu<'_>, halves: bool) -> Outcome {
-    let OnCpu {
-        inputs,
-        outputs,
-        scratch,
-    } = call;
-    let (mask, profile) = (inputs[0].slice::<u8>(), inputs[1].slice::<u8>());
-    let least = scratch[0].slice_mut::<u32>();
+    let (mask, profile) = (call.inputs[0].slice::<u8>(), call.inputs[1].slice::<u8>());
+    let least = call.scratch[0].slice_mut::<u32>();
     least.fill(problem.squared() + 1);
     let (width, height, radius) = (problem.width, problem.height, problem.radius as usize);
     let pitch = problem.pitch();
@@ -72,22 +67,13 @@ fn white(problem: &Distance, call: OnCpu<'_>, halves: bool) -> Outcome {
             continue;
         }
         let white = |there: bool, neighbour: usize| halves && there && mask[neighbour] != 0;
-        let up = if white(y > 0, at.wrapping_sub(pitch)) {
-            0
-        } else {
-            radius
-        };
-        let down = if white(y + 1 < height, at + pitch) {
-            0
-        } else {
-            radius
-        };
-        let left = if white(x > 0, at.wrapping_sub(1)) {
-            0
-        } else {
-            radius
-        };
-        let right = if white(x + 1 < width, at + 1) { 0 } else { radius };
+        let [up, down, left, right] = [
+            white(y > 0, at.wrapping_sub(pitch)),
+            white(y + 1 < height, at + pitch),
+            white(x > 0, at.wrapping_sub(1)),
+            white(x + 1 < width, at + 1),
+        ]
+        .map(|spared| if spared { 0 } else { radius });
         for row in y.saturating_sub(up)..=(y + down).min(height - 1) {
             let dy = row.abs_diff(y) as u32;
             for column in x.saturating_sub(left)..=(x + right).min(width - 1) {
@@ -97,7 +83,7 @@ fn white(problem: &Distance, call: OnCpu<'_>, halves: bool) -> Outcome {
             }
         }
     }
-    for (least, out) in least.iter().zip(outputs[0].slice_mut::<u8>()) {
+    for (least, out) in least.iter().zip(call.outputs[0].slice_mut::<u8>()) {
         *out = profile[*least as usize];
     }
     Ok(())
@@ -138,21 +124,14 @@ fn black(problem: &Distance, call: OnCpu<'_>) -> Outcome {
 fn separable(problem: &Distance, call: OnCpu<'_>) -> Outcome {
     let reach = 2 * problem.radius as usize + 1;
     problem.patience((problem.pixels() * reach) as f64, PATIENCE)?;
-    let OnCpu {
-        inputs,
-        outputs,
-        scratch,
-    } = call;
-    let (mask, profile) = (inputs[0].slice::<u8>(), inputs[1].slice::<u8>());
+    let (mask, profile) = (call.inputs[0].slice::<u8>(), call.inputs[1].slice::<u8>());
     let (width, radius) = (problem.width, problem.radius as usize);
     // A width of 0 has no rows, but chunks want a length.
     let pitch = problem.pitch().max(1);
-    let gaps = scratch[0].slice_mut::<u16>();
+    let gaps = call.scratch[0].slice_mut::<u16>();
     gaps_along(mask, pitch, radius as u16 + 1, gaps);
-    for (gaps, out) in gaps
-        .chunks(pitch)
-        .zip(outputs[0].slice_mut::<u8>().chunks_mut(pitch))
-    {
+    let rows = call.outputs[0].slice_mut::<u8>().chunks_mut(pitch);
+    for (gaps, out) in gaps.chunks(pitch).zip(rows) {
         for (x, out) in out[..width].iter_mut().enumerate() {
             let window = x.saturating_sub(radius)..(x + radius + 1).min(width);
             let start = window.start;
@@ -241,15 +220,8 @@ fn tiled(problem: &Distance, call: OnCpu<'_>) -> Outcome {
             for left in (0..problem.width).step_by(tiles.width) {
                 let across = tiles.width.min(problem.width - left);
                 let out = out.part(left, top, across, down);
-                tile(
-                    problem,
-                    mask,
-                    profile,
-                    (left, part * rows + top),
-                    out,
-                    &tiles,
-                    scratch,
-                );
+                let place = (left, part * rows + top);
+                tile(problem, mask, profile, place, out, &tiles, scratch);
             }
         }
     });

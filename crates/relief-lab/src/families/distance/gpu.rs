@@ -82,27 +82,9 @@ pub(super) fn variants(reach: Reach) -> Vec<Variant<Distance>> {
             "bits",
             "32 pixels of a column in a word, offset by offset",
             |_, (width, height), _| bits::scratch_bytes(width, height),
-            |job| {
+            |gpu, scratch, mask, place, profile, band, out, pitch| {
                 let policy = bits::Policy::default();
-                let Job {
-                    gpu,
-                    scratch,
-                    mask,
-                    band,
-                    ..
-                } = job;
-                let output = &job.call.outputs[0];
-                bits::render(
-                    gpu,
-                    &policy,
-                    scratch,
-                    mask,
-                    (0, 0),
-                    job.profile,
-                    band,
-                    output,
-                    job.pitch,
-                )
+                bits::render(gpu, &policy, scratch, mask, place, profile, band, out, pitch)
             },
         ));
     }
@@ -113,60 +95,22 @@ pub(super) fn variants(reach: Reach) -> Vec<Variant<Distance>> {
             |gpu, (width, height), radius| {
                 tiles::scratch_bytes(gpu, &tiles::Policy::default(), width, height, radius)
             },
-            |job| {
+            |gpu, scratch, mask, place, profile, band, out, pitch| {
                 let policy = tiles::Policy::default();
-                let Job {
-                    gpu,
-                    scratch,
-                    mask,
-                    band,
-                    ..
-                } = job;
-                let output = &job.call.outputs[0];
-                tiles::render(
-                    gpu,
-                    &policy,
-                    scratch,
-                    mask,
-                    (0, 0),
-                    job.profile,
-                    band,
-                    output,
-                    job.pitch,
-                )
+                tiles::render(gpu, &policy, scratch, mask, place, profile, band, out, pitch)
             },
         ),
         production(
             "rows",
             "along rows by bits, then columns, row by row",
             |_, (width, height), radius| rows::scratch_bytes(width, height, radius),
-            |job| {
-                let Job {
-                    gpu,
-                    scratch,
-                    mask,
-                    band,
-                    ..
-                } = job;
-                let output = &job.call.outputs[0];
-                rows::render(gpu, scratch, mask, (0, 0), job.profile, band, output, job.pitch)
-            },
+            rows::render,
         ),
         production(
             "production",
             "whichever of the three suits the radius",
             |gpu, (width, height), radius| scratch_bytes(gpu.report(), width, height, radius),
-            |job| {
-                let Job {
-                    gpu,
-                    scratch,
-                    mask,
-                    band,
-                    ..
-                } = job;
-                let output = &job.call.outputs[0];
-                render(gpu, scratch, mask, (0, 0), job.profile, band, output, job.pitch)
-            },
+            render,
         )
         .production(),
     ]);
@@ -178,22 +122,15 @@ fn squares(problem: &Distance) -> Vec<Layout> {
     vec![Layout::of::<u32>(problem.stored())]
 }
 
-/// What one of production's ways needs.
-struct Job<'a> {
-    gpu: &'a Gpu,
-    call: &'a OnGpu<'a>,
-    scratch: Option<&'a Buffer>,
-    mask: &'a Plane,
-    profile: &'a Profile,
-    band: Rect,
-    pitch: u32,
-}
+/// One of production's ways: of a device, memory between its steps, a mask and a place in it, a profile, a band, and where it goes.
+type Render =
+    fn(&Gpu, Option<&Buffer>, &Plane, (i64, i64), &Profile, Rect, &Buffer, u32) -> Result<(), DeviceError>;
 
 fn production(
     name: &'static str,
     idea: &'static str,
     bytes: impl Fn(&Gpu, (u32, u32), u32) -> Option<u64> + Send + Sync + 'static,
-    render: impl Fn(Job<'_>) -> Result<(), DeviceError> + Send + Sync + 'static,
+    render: Render,
 ) -> Variant<Distance> {
     // Profiles are uploaded, and memory between the steps is taken, once for a raster, not for each of its bands: what was
     // uploaded last is kept, and as much memory as the last picture needed.
@@ -211,15 +148,9 @@ fn production(
         let words =
             bytes(call.gpu, (width, height), problem.radius).map_or(0, |bytes| bytes.div_ceil(4) as usize);
         let scratch = taken(&between, call.gpu, words)?;
-        render(Job {
-            gpu: call.gpu,
-            call: &call,
-            scratch: Some(&scratch),
-            mask: &mask,
-            profile: &profile,
-            band: Rect::sized(width.into(), height.into()),
-            pitch,
-        })?;
+        let band = Rect::sized(width.into(), height.into());
+        let (scratch, out) = (Some(&scratch), &call.outputs[0]);
+        render(call.gpu, scratch, &mask, (0, 0), &profile, band, out, pitch)?;
         Ok(())
     })
 }

@@ -9,19 +9,7 @@
 //! Least work: a byte is read and a byte is written for each pixel. What an exact method has to compute beside depends on
 //! the method, so that no operations are counted here.
 //!
-//! On the CPU, one thread unless the name says so:
-//! - `white`: each white pixel lowers the minimum of all pixels in its circle.
-//! - `white, neighbours`: a white neighbour on one side spares that half of the circle.
-//! - `black`: each pixel looks outwards for the nearest white one, row by row, until a row is too far.
-//! - `separable`: distances along columns, then the least of the whole window along rows.
-//! - `threads production`: bounded, in tiles; see `relief_kernels::distance::cpu`.
-//!
-//! On devices, the source's six (RTX 2070, R = 15; each adds to the one before):
-//! - `white`, a unit for each pixel; `white, spread`: the units of a cube share a white pixel's square;
-//!   `white, check`: a plain read before the atomic; `white, neighbours`: those with four white neighbours are left
-//!   out; `white, halves`: a white neighbour spares that half of the square; `black`: as above.
-//! - `separable`: as above, four pixels to a unit, ending where dx² alone is too much.
-//! - `bits` (R = 15 alone), `tiles`, `rows`: the three ways of production; `production` chooses by the radius.
+//! On devices, the first six are the source's (RTX 2070, R = 15).
 //!
 //! A variant that would write or read more than the ladder has patience for says so and is not timed.
 
@@ -50,7 +38,7 @@ pub fn family() -> Family {
                     only on masks with long lines. A plain read before the atomic costs more than it saves \
                     on a device with fast atomics.",
         },
-        ladders: vec![Box::new(ladder(Reach::Near)), Box::new(ladder(Reach::Far))],
+        ladders: vec![ladder(Reach::Near), ladder(Reach::Far)],
     }
 }
 
@@ -257,44 +245,36 @@ enum Reach {
     Far,
 }
 
-fn ladder(reach: Reach) -> Ladder<Distance> {
-    #[allow(unused_mut)]
-    let mut variants = cpu::variants();
-    #[cfg(feature = "gpu")]
-    variants.extend(gpu::variants(reach));
-    let near = Ladder {
-        name: "distance/15",
-        about: "out = f(least dx² + dy² ≤ R² to a white pixel), bytes, R = 15",
-        axis: None,
-        checks: || {
-            checks(&[
+fn ladder(reach: Reach) -> Box<Ladder<Distance>> {
+    let variants = on_both!(cpu::variants(), gpu::variants(reach));
+    let (radius, one_in, name, about, kinds) = match reach {
+        Reach::Near => (
+            15,
+            500,
+            "distance/15",
+            "out = f(least dx² + dy² ≤ R² to a white pixel), bytes, R = 15",
+            &[
                 (0, Mask::OneIn(3)),
                 (3, Mask::Full),
                 (15, Mask::OneIn(2)),
                 (15, Mask::OneIn(500)),
-            ])
-        },
-        cases: |scale| cases(scale, 15),
-        huge: || huge(15, 500),
-        variants,
+            ][..],
+        ),
+        Reach::Far => (
+            100,
+            9_000,
+            "distance/100",
+            "out = f(least dx² + dy² ≤ R² to a white pixel), bytes, R = 100",
+            &[
+                (40, Mask::Full),
+                (40, Mask::OneIn(3_000)),
+                (100, Mask::OneIn(9_000)),
+            ][..],
+        ),
     };
-    match reach {
-        Reach::Near => near,
-        Reach::Far => Ladder {
-            name: "distance/100",
-            about: "out = f(least dx² + dy² ≤ R² to a white pixel), bytes, R = 100",
-            checks: || {
-                checks(&[
-                    (40, Mask::Full),
-                    (40, Mask::OneIn(3_000)),
-                    (100, Mask::OneIn(9_000)),
-                ])
-            },
-            cases: |scale| cases(scale, 100),
-            huge: || huge(100, 9_000),
-            ..near
-        },
-    }
+    let ladder = Ladder::new(name, about, variants).checks(move || checks(kinds));
+    let ladder = ladder.cases(move |scale| cases(scale, radius));
+    Box::new(ladder.huge(move || huge(radius, one_in)))
 }
 
 /// These on rasters of several tiles and bands, as wide as whole vectors and one or a few pixels wider, on a single column and a

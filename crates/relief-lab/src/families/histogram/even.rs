@@ -2,17 +2,14 @@
 //!
 //! Least work: a number read, a few operations for its bin, an addition. The rule is that of `relief_numeric::histogram::even`: its
 //! arithmetic in f32. (That of integers, the exact quotient, runs in the same kernel.)
-//!
-//! On devices: `production`: a counter for each bin and lane.
-//! On the CPU: `one table`; `several tables`: bins of a block are found at once, neighbours add to tables of their own;
-//! `threads production`: the same, a part for each thread.
 
 use rayon::prelude::*;
 use relief_numeric::histogram::even::{Bins, even};
 
+use super::cpu::{add, tell};
 use crate::array::{Array, Fill, Layout, mix};
 use crate::families::part;
-use crate::family::{Failure, LENGTHS, Ladder, OnCpu, Outcome, Problem, Scale, Variant, Work};
+use crate::family::{Failure, Ladder, OnCpu, Outcome, Problem, Variant, Work};
 
 /// How many bins there are, and from where to where.
 const BINS: u32 = 256;
@@ -24,15 +21,8 @@ const HIGH: i32 = 3_000;
 pub(super) struct Even(usize);
 
 pub(super) fn ladder() -> Ladder<Even> {
-    Ladder {
-        name: "histogram/even-f32",
-        about: "how many floats lie in each of 256 bins from -1000 to 3000, below, above, and are no number",
-        axis: None,
-        checks: || LENGTHS.map(Even).into(),
-        cases: |scale: Scale| scale.sizes().into_iter().map(|len| Even(len as usize)).collect(),
-        huge: || vec![Even((1 << 30) + 77)],
-        variants: variants(),
-    }
+    let about = "how many floats lie in each of 256 bins from -1000 to 3000, below, above, and are no number";
+    Ladder::new("histogram/even-f32", about, variants()).of_lengths((1 << 30) + 77, Even)
 }
 
 fn bins() -> Outcome<Bins> {
@@ -107,8 +97,7 @@ impl Problem for Even {
 }
 
 fn variants() -> Vec<Variant<Even>> {
-    #[allow(unused_mut)]
-    let mut variants = vec![
+    let variants = vec![
         Variant::cpu(
             "one table",
             "a counter for each bin",
@@ -142,29 +131,13 @@ fn variants() -> Vec<Variant<Even>> {
                     even(&bins, numbers, &mut counts);
                     counts
                 });
-                let add = |mut a: Vec<u64>, b: Vec<u64>| {
-                    a.iter_mut().zip(b).for_each(|(a, b)| *a += b);
-                    a
-                };
                 let counts = counted.reduce(|| vec![0; bins.counters()], add);
                 tell(call, &counts)
             },
         )
         .production(),
     ];
-    #[cfg(feature = "gpu")]
-    variants.push(gpu::production());
-    variants
-}
-
-/// Writes counts as two words each.
-fn tell(call: OnCpu<'_>, counts: &[u64]) -> Outcome {
-    let words = call.outputs[0].slice_mut::<u32>();
-    for (words, count) in words.chunks_exact_mut(2).zip(counts) {
-        words[0] = *count as u32;
-        words[1] = (*count >> 32) as u32;
-    }
-    Ok(())
+    on_both!(variants, gpu::variants())
 }
 
 #[cfg(feature = "gpu")]
@@ -175,26 +148,16 @@ mod gpu {
     use crate::array::Layout;
     use crate::family::{OnGpu, Variant};
 
-    pub(super) fn production() -> Variant<Even> {
-        Variant::gpu(
-            "production",
-            "a counter for each bin and lane in shared memory",
-            |p: &Even, call: OnGpu<'_>| {
-                let (numbers, counts) = (&call.inputs[0], &call.outputs[0]);
-                Ok(even(
-                    call.gpu,
-                    &bins()?,
-                    numbers,
-                    p.0 as u64,
-                    counts,
-                    &call.scratch[0],
-                )?)
-            },
-        )
-        .scratch(|p| {
+    pub(super) fn variants() -> [Variant<Even>; 1] {
+        let idea = "a counter for each bin and lane in shared memory";
+        let production = Variant::gpu("production", idea, |p: &Even, call: OnGpu<'_>| {
+            let (numbers, counts, scratch) = (&call.inputs[0], &call.outputs[0], &call.scratch[0]);
+            Ok(even(call.gpu, &bins()?, numbers, p.0 as u64, counts, scratch)?)
+        });
+        let scratch = |p: &Even| {
             let words = bins().map_or(0, |bins| even_scratch_words(&bins, p.0 as u64));
             vec![Layout::of::<u32>(words as usize)]
-        })
-        .production()
+        };
+        [production.scratch(scratch).production()]
     }
 }

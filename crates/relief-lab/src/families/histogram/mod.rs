@@ -3,23 +3,8 @@
 //! Least work: a sample read, an addition. What makes it hard is that units add to the same counters: where all samples are
 //! equal, all of them want one.
 //!
-//! On devices (bytes):
-//! - `global atomics`: a unit adds to counters in memory.
-//! - `shared atomics`, `… quad`: a cube has counters in shared memory, and adds them to those in memory at its end.
-//! - `private per plane`: each plane of a cube has counters of its own.
-//! - `production`: a counter for each value and each lane, so that lanes never wait for each other; a vector of equal bytes
-//!   is one addition.
-//!
-//! On devices (words of 16 bits), by how much of shared memory a cube takes:
-//! - `eighths`, `quarters`, `halves`: counters of 32 bits for so many of the values. Cubes side by side read the same samples, all but
-//!   one of them from a cache, and each looks at every sample.
-//! - `counters of 16 bits`, `of 8 bits`: of all values, several in a word. Whoever sees his counter wrap around notes it in memory.
-//! - `production`: counters of 16 bits, where a cube may have 128 KiB.
-//!
-//! On the CPU:
-//! - `one table`: a counter for each value; equal neighbours wait for each other's addition.
-//! - `several tables`: neighbours add to tables of their own: sixteen for bytes, two for words of 16 bits.
-//! - `threads production`: the same, a part for each thread.
+//! Of words of 16 bits the ladder differs by how much of shared memory a cube takes. Where counters are of a part of the values, cubes side by
+//! side read the same samples, all but one of them from a cache. Who sees a narrow counter wrap around notes it in memory.
 //!
 //! `even`: numbers of 32 bits over bins of equal width.
 //!
@@ -52,33 +37,22 @@ pub fn family() -> Family {
                     halves, with wraps noted in memory.",
         },
         ladders: vec![
-            Box::new(ladder("histogram/u8", Kind::U8, |scale| all(Kind::U8, scale))),
-            Box::new(ladder("histogram/u16", Kind::U16, |scale| all(Kind::U16, scale))),
+            Box::new(ladder("histogram/u8", Kind::U8)),
+            Box::new(ladder("histogram/u16", Kind::U16)),
             Box::new(even::ladder()),
         ],
     }
 }
 
-fn ladder(name: &'static str, kind: Kind, cases: fn(Scale) -> Vec<Histogram>) -> Ladder<Histogram> {
-    #[allow(unused_mut)]
-    let mut variants = cpu::variants();
-    #[cfg(feature = "gpu")]
-    variants.extend(gpu::variants(kind));
-    Ladder {
-        name,
-        about: "out(v) = how many samples are v",
-        axis: None,
-        checks: match kind {
-            Kind::U8 => || checks(Kind::U8),
-            _ => || checks(Kind::U16),
-        },
-        cases,
-        huge: match kind {
-            Kind::U8 => || vec![Histogram::new(Kind::U8, (1 << 32) + 77, Values::Uniform)],
-            _ => || vec![Histogram::new(Kind::U16, (1 << 31) + 77, Values::Uniform)],
-        },
-        variants,
-    }
+fn ladder(name: &'static str, kind: Kind) -> Ladder<Histogram> {
+    let variants = on_both!(cpu::variants(), gpu::variants(kind));
+    Ladder::new(name, "out(v) = how many samples are v", variants)
+        .checks(move || checks(kind))
+        .cases(move |scale| all(kind, scale))
+        .huge(move || {
+            let len = (1 << 32) / kind.bytes() + 77;
+            vec![Histogram::new(kind, len, Values::Uniform)]
+        })
 }
 
 fn checks(kind: Kind) -> Vec<Histogram> {

@@ -5,17 +5,6 @@
 //! Least work: every sample is read once and every sum written once: 5, 9 or 8 bytes a sample. An addition or two for each
 //! is less. So a copy of as many bytes is the bound.
 //!
-//! On devices:
-//! - `two scans, transposes`: rows are scanned, the result is transposed, rows are scanned, and it is transposed back: the source's
-//!   way, which needs one kernel of each kind only.
-//! - `carries first`: production: the sums of the rows and columns of tiles first, then what enters each tile, then everything in
-//!   one pass; its layout is tuned.
-//!
-//! On the CPU:
-//! - `naive`: the sum of the row so far, added to the sum above.
-//! - `vectors`: production on one thread: strips of columns that stay in the nearest cache; what enters a strip is known first.
-//! - `threads`: production: as many bands of rows at a time as there are threads, each from what enters it.
-//!
 //! `integral/box` and `integral/threshold` are what it is for: means over windows of any size, and thresholds by those.
 //!
 //! The source names it as what scans are for, and has no figures.
@@ -28,20 +17,26 @@ mod windows;
 use relief_numeric::integral::Sums;
 
 use crate::array::{Array, Fill, Layout};
-use crate::family::{Class, Family, Ladder, Lesson, Problem, Scale, Tolerance, Variant, Work};
+use crate::family::{Class, Family, Ladder, Lesson, Problem, Tolerance, Work, sides};
 
-macro_rules! ladder {
-    ($name:literal, $about:literal, $sums:ident, $huge:expr) => {
-        Box::new(Ladder {
-            name: $name,
-            about: $about,
-            axis: None,
-            checks: || checks(Sums::$sums),
-            cases: |scale| cases(Sums::$sums, scale),
-            huge: || vec![Integral::new(Sums::$sums, $huge)],
-            variants: variants(Sums::$sums),
-        })
-    };
+fn ladder(
+    name: &'static str,
+    about: &'static str,
+    sums: Sums,
+    huge: (usize, usize),
+) -> Box<Ladder<Integral>> {
+    let variants = on_both!(cpu::variants(), gpu::variants(sums));
+    let of = move |(width, height)| Integral { sums, width, height };
+    let ladder = Ladder::new(name, about, variants)
+        .checks(move || CHECKS.map(of).into())
+        .cases(move |scale| {
+            let mut sizes: Vec<_> = scale.sizes().into_iter().map(sides).collect();
+            if scale.class != Class::Software && !scale.quick && scale.size.is_none() {
+                sizes.push((6_001, 4_001));
+            }
+            sizes.into_iter().map(of).collect()
+        });
+    Box::new(ladder.huge(move || vec![of(huge)]))
 }
 
 /// The family.
@@ -58,70 +53,47 @@ pub fn family() -> Family {
             loses: "Two scans with transposes move the picture four times.",
         },
         ladders: vec![
-            ladder!(
+            ladder(
                 "integral/u8",
                 "out(x, y) = Σ in, u8 → u32",
-                Short,
-                (36_003, 36_001)
+                Sums::Short,
+                (36_003, 36_001),
             ),
-            ladder!(
+            ladder(
                 "integral/u8-u64",
                 "out(x, y) = Σ in, u8 → u64",
-                Long,
-                (25_003, 25_001)
+                Sums::Long,
+                (25_003, 25_001),
             ),
-            ladder!("integral/f32", "out(x, y) = Σ in, f32", Floats, (36_003, 36_001)),
+            ladder(
+                "integral/f32",
+                "out(x, y) = Σ in, f32",
+                Sums::Floats,
+                (36_003, 36_001),
+            ),
             Box::new(windows::means()),
             Box::new(windows::thresholds()),
         ],
     }
 }
 
-fn variants(sums: Sums) -> Vec<Variant<Integral>> {
-    #[allow(unused_mut)]
-    let mut variants = cpu::variants();
-    #[cfg(feature = "gpu")]
-    variants.extend(gpu::variants(sums));
-    #[cfg(not(feature = "gpu"))]
-    let _ = sums;
-    variants
-}
-
-fn checks(sums: Sums) -> Vec<Integral> {
-    let sizes = [
-        (0, 0),
-        (0, 3),
-        (5, 0),
-        (1, 1),
-        (1, 70),
-        (70, 1),
-        (2, 3),
-        (4, 4),
-        (127, 5),
-        (128, 64),
-        (129, 65),
-        (300, 33),
-        (33, 300),
-        (1_030, 130),
-        (257, 517),
-    ];
-    sizes.into_iter().map(|size| Integral::new(sums, size)).collect()
-}
-
-fn cases(sums: Sums, scale: Scale) -> Vec<Integral> {
-    let of = |size: u64| {
-        let width = match size.is_power_of_two() {
-            true => 1 << size.ilog2().div_ceil(2),
-            false => size.isqrt().max(1),
-        };
-        Integral::new(sums, (width as usize, (size / width) as usize))
-    };
-    let mut cases: Vec<Integral> = scale.sizes().into_iter().map(of).collect();
-    if scale.class != Class::Software && !scale.quick && scale.size.is_none() {
-        cases.push(Integral::new(sums, (6_001, 4_001)));
-    }
-    cases
-}
+const CHECKS: [(usize, usize); 15] = [
+    (0, 0),
+    (0, 3),
+    (5, 0),
+    (1, 1),
+    (1, 70),
+    (70, 1),
+    (2, 3),
+    (4, 4),
+    (127, 5),
+    (128, 64),
+    (129, 65),
+    (300, 33),
+    (33, 300),
+    (1_030, 130),
+    (257, 517),
+];
 
 /// An integral image of so many columns and rows.
 #[derive(Clone, Copy)]
@@ -132,10 +104,6 @@ struct Integral {
 }
 
 impl Integral {
-    const fn new(sums: Sums, (width, height): (usize, usize)) -> Self {
-        Self { sums, width, height }
-    }
-
     /// Samples from one row to the next.
     fn pitch_in(&self) -> usize {
         self.width.next_multiple_of(128 / self.sums.bits() as usize)

@@ -6,9 +6,6 @@
 //!
 //! Least work: every sample is read once and every result written once; the integral image between them is 4 bytes a sample, written
 //! and read once more. Sliding windows (`stencil`) do without it, and cost more the larger the window is.
-//!
-//! - `by integral image`: production, on the CPU on all threads and on devices: the integral image, then four sums for each sample.
-//! - `by integral image, one thread`: the same on one.
 
 use rayon::prelude::*;
 use relief_numeric::integral::Window;
@@ -24,28 +21,21 @@ const OFFSET: i32 = 8;
 
 /// Means.
 pub(super) fn means() -> Ladder<Windows> {
-    Ladder {
-        name: "integral/box",
-        about: "the mean of a window, u8, by an integral image",
-        axis: Some("radius"),
-        checks: || checks(false),
-        cases: |scale| cases(false, scale),
-        huge: || vec![Windows::new(36_003, 36_001, 100, false)],
-        variants: variants(),
-    }
+    let about = "the mean of a window, u8, by an integral image";
+    ladder(Ladder::new("integral/box", about, variants()), false)
 }
 
-/// Thresholds.
 pub(super) fn thresholds() -> Ladder<Windows> {
-    Ladder {
-        name: "integral/threshold",
-        about: "255 above the mean of the window less 8, u8",
-        axis: Some("radius"),
-        checks: || checks(true),
-        cases: |scale| cases(true, scale),
-        huge: || vec![Windows::new(36_003, 36_001, 100, true)],
-        variants: variants(),
-    }
+    let about = "255 above the mean of the window less 8, u8";
+    ladder(Ladder::new("integral/threshold", about, variants()), true)
+}
+
+fn ladder(ladder: Ladder<Windows>, threshold: bool) -> Ladder<Windows> {
+    ladder
+        .axis("radius")
+        .checks(move || checks(threshold))
+        .cases(move |scale| cases(threshold, scale))
+        .huge(move || vec![Windows::new(36_003, 36_001, 100, threshold)])
 }
 
 fn checks(threshold: bool) -> Vec<Windows> {
@@ -170,8 +160,7 @@ impl Problem for Windows {
 }
 
 fn variants() -> Vec<Variant<Windows>> {
-    #[allow(unused_mut)]
-    let mut variants = vec![
+    let variants = vec![
         Variant::cpu(
             "by integral image, one thread",
             "the integral image, then four sums for each sample",
@@ -184,9 +173,7 @@ fn variants() -> Vec<Variant<Windows>> {
         .scratch(scratch)
         .production(),
     ];
-    #[cfg(feature = "gpu")]
-    variants.push(gpu::variant());
-    variants
+    on_both!(variants, gpu::variants())
 }
 
 /// A row for each band, and the integral image.
@@ -260,20 +247,15 @@ mod gpu {
     use crate::array::Layout;
     use crate::family::{OnGpu, Outcome, Variant};
 
-    pub(super) fn variant() -> Variant<Windows> {
-        Variant::gpu(
-            "by integral image",
-            "the integral image, then four sums for each sample",
-            run,
-        )
-        .scratch(|p| {
+    pub(super) fn variants() -> [Variant<Windows>; 1] {
+        let idea = "the integral image, then four sums for each sample";
+        let scratch = |p: &Windows| {
             let words = scratch_words(Sums::Short, p.width as u32, p.height as u32);
-            vec![
-                Layout::of::<u32>(words),
-                Layout::of::<u32>(p.pitch_out() * p.height),
-            ]
-        })
-        .production()
+            [words, p.pitch_out() * p.height].map(Layout::of::<u32>).into()
+        };
+        [Variant::gpu("by integral image", idea, run)
+            .scratch(scratch)
+            .production()]
     }
 
     fn run(problem: &Windows, call: OnGpu<'_>) -> Outcome {

@@ -11,20 +11,13 @@ use crate::array::{Array, Layout};
 use crate::family::{OnCpu, Outcome, Variant};
 
 pub(super) fn floats() -> Vec<Variant<Mean<f32>>> {
-    let cell = |problem: &Mean<f32>, call: OnCpu<'_>, parts| {
-        let OnCpu {
-            inputs,
-            outputs,
-            scratch,
-        } = call;
-        let [cell, counts] = scratch else { return Ok(()) };
-        fold(
-            &problem.copies,
-            inputs[0].slice(),
-            cell.slice_mut(),
-            counts.slice_mut(),
-        );
-        repeat(&problem.copies, 4, cell, &mut outputs[0], parts);
+    let cell = |problem: &Mean<f32>, call: OnCpu<'_>, parts: usize| -> Outcome {
+        let [cell, counts] = call.scratch else {
+            return Ok(());
+        };
+        let (copies, pattern) = (&problem.copies, call.inputs[0].slice());
+        fold(copies, pattern, cell.slice_mut(), counts.slice_mut());
+        repeat(copies, 4, cell, &mut call.outputs[0], parts);
         Ok(())
     };
     let scratch = |problem: &Mean<f32>| {
@@ -32,39 +25,20 @@ pub(super) fn floats() -> Vec<Variant<Mean<f32>>> {
         vec![Layout::of::<f32>(samples), Layout::of::<u32>(samples)]
     };
     let mut variants = both();
-    variants.push(
-        Variant::cpu(
-            "cell",
-            "one cell, folded and repeated",
-            move |p: &Mean<f32>, call| cell(p, call, 1),
-        )
-        .scratch(scratch),
-    );
-    variants.push(
-        Variant::cpu(
-            "threads cell",
-            "one cell, folded; repeated in a part for each thread",
-            move |p: &Mean<f32>, call| cell(p, call, parts()),
-        )
-        .scratch(scratch)
-        .production(),
-    );
+    variants.extend(cells(cell, scratch));
     variants
 }
 
 pub(super) fn bytes() -> Vec<Variant<Mean<u8>>> {
-    let cell = |problem: &Mean<u8>, call: OnCpu<'_>, parts| {
+    let cell = |problem: &Mean<u8>, call: OnCpu<'_>, parts: usize| -> Outcome {
         let copies = &problem.copies;
         let (size, period) = (copies.size, copies.period());
-        let OnCpu {
-            inputs,
-            outputs,
-            scratch,
-        } = call;
-        let [cell, words] = scratch else { return Ok(()) };
+        let [cell, words] = call.scratch else {
+            return Ok(());
+        };
         let (width, height) = (period.a() as usize, period.c() as usize);
         production::cell(
-            View::packed(inputs[0].slice::<u8>(), size.0, size.1),
+            View::packed(call.inputs[0].slice::<u8>(), size.0, size.1),
             copies.offset,
             Blend::Mean,
             copies.u,
@@ -72,7 +46,7 @@ pub(super) fn bytes() -> Vec<Variant<Mean<u8>>> {
             ViewMut::packed(cell.slice_mut(), width, height),
             bytemuck::cast_slice_mut(words.bytes_mut()),
         );
-        repeat(copies, 1, cell, &mut outputs[0], parts);
+        repeat(copies, 1, cell, &mut call.outputs[0], parts);
         Ok(())
     };
     let scratch = |problem: &Mean<u8>| {
@@ -95,24 +69,21 @@ pub(super) fn bytes() -> Vec<Variant<Mean<u8>>> {
             vec![Layout::of::<u32>(2 * words * tiles(&problem.copies).len())]
         }),
     );
-    variants.push(
-        Variant::cpu(
-            "cell",
-            "one cell, folded and repeated",
-            move |p: &Mean<u8>, call| cell(p, call, 1),
-        )
-        .scratch(scratch),
-    );
-    variants.push(
-        Variant::cpu(
-            "threads cell",
-            "one cell, folded; repeated in a part for each thread",
-            move |p: &Mean<u8>, call| cell(p, call, parts()),
-        )
-        .scratch(scratch)
-        .production(),
-    );
+    variants.extend(cells(cell, scratch));
     variants
+}
+
+/// One cell that is folded and repeated, by one thread and by all.
+fn cells<T: Blended>(
+    cell: fn(&Mean<T>, OnCpu<'_>, usize) -> Outcome,
+    scratch: fn(&Mean<T>) -> Vec<Layout>,
+) -> [Variant<Mean<T>>; 2] {
+    let one = Variant::cpu("cell", "one cell, folded and repeated", move |p, call| {
+        cell(p, call, 1)
+    });
+    let idea = "one cell, folded; repeated in a part for each thread";
+    let all = Variant::cpu("threads cell", idea, move |p, call| cell(p, call, parts()));
+    [one.scratch(scratch), all.scratch(scratch).production()]
 }
 
 fn both<T: Blended>() -> Vec<Variant<Mean<T>>> {
@@ -208,13 +179,10 @@ pub(super) fn each_run(copies: &Copies, mut row: impl FnMut(usize, std::ops::Ran
 }
 
 fn added<T: Blended>(problem: &Mean<T>, call: OnCpu<'_>) -> Outcome {
-    let OnCpu {
-        inputs,
-        outputs,
-        scratch,
-    } = call;
-    let pattern = inputs[0].slice::<T>();
-    let [sums, counts] = scratch else { return Ok(()) };
+    let pattern = call.inputs[0].slice::<T>();
+    let [sums, counts] = call.scratch else {
+        return Ok(());
+    };
     let (sums, counts) = (sums.slice_mut::<T::Sum>(), counts.slice_mut::<u32>());
     sums.fill(T::Sum::default());
     counts.fill(0);
@@ -226,7 +194,7 @@ fn added<T: Blended>(problem: &Mean<T>, call: OnCpu<'_>) -> Outcome {
             }
         }
     });
-    let out = outputs[0].slice_mut::<T>();
+    let out = call.outputs[0].slice_mut::<T>();
     for ((sum, n), out) in sums.iter().zip(counts).zip(out) {
         *out = T::mean(*sum, *n);
     }

@@ -116,7 +116,7 @@ fn direct() -> Variant<Mean<u8>> {
 }
 
 /// Production's expansion of a cell; samples of 32 bits are two of 16.
-fn fused<T: super::Ladders>(bits: u32) -> Variant<Mean<T>> {
+fn fused<T: super::Blended>(bits: u32) -> Variant<Mean<T>> {
     let kept = Kept::default();
     Variant::gpu(
         "fused",

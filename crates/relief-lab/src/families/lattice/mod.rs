@@ -11,21 +11,8 @@
 //! without a further gap; what lies between the end of a row and the next row means nothing, and variants may write there.
 //! Patterns lie row after row without gaps.
 //!
-//! On the CPU:
-//! - `target`: for each pixel, the copies in a window of cells around its lattice coordinates (the source's first).
-//! - `copies`: each copy is added to planes of sums and counts, which are divided in the end.
-//! - `threads accumulator`: the same in tiles that stay in a cache, vectorised; production where no cell fits. Bytes only.
-//! - `cell`: one cell is folded and repeated; `threads cell` on all threads is production. Cells of f32 are folded by the lab
-//!   and repeated by production as bytes.
-//!
-//! On devices:
-//! - `target`: a unit for each word, the copies in a window of cells (the source's third).
-//! - `atomic`: each copy is added by atomic additions, then divided: bytes to a sum and a count in one word, f32 to two.
-//! - `direct`: production where no cell fits: rows of copies listed, then blended. Bytes only.
-//! - `cell words`: one cell folded by a kernel, then repeated word by word.
-//! - `cell vectors`: the cell is stored as often as a vector has samples, each copy shifted by one more, so that a vector
-//!   is one load; a unit repeats several rows, with its layout tuned. Both fold the cell anew in every call.
-//! - `fused`: production: the same layout as a leaf of a fused kernel; the cell was folded and stored before.
+//! `target` on the CPU is the source's first, on devices its third. Cells of f32 are folded by the lab and repeated by production as bytes.
+//! `cell words` and `cell vectors` fold the cell anew in every call.
 //!
 //! The source's figures are of an RTX 2070 and of one thread of an i9-9900K: 6.3 ms for atomics, 9.8 ms for stores.
 
@@ -40,11 +27,13 @@ use rayon::prelude::*;
 use relief_raster::Period;
 
 use crate::array::{Array, Element, Fill, Layout};
-use crate::family::{Class, Family, Ladder, Lesson, Problem, Rows, Scale, Tolerance, Work};
+use crate::family::{Class, Family, Ladder, Lesson, Problem, Rows, Scale, Tolerance, Variant, Work};
 
 /// The family.
 #[must_use]
 pub fn family() -> Family {
+    let floats = on_both!(cpu::floats(), gpu::floats());
+    let bytes = on_both!(cpu::bytes(), gpu::bytes());
     Family {
         name: "lattice",
         about: "copies of a pattern at every i·u + j·v, blended where they overlap",
@@ -59,8 +48,8 @@ pub fn family() -> Family {
                     would show why has not been recorded.",
         },
         ladders: vec![
-            Box::new(mean::<f32>("lattice/mean-f32")),
-            Box::new(mean::<u8>("lattice/mean-u8")),
+            Box::new(mean::<f32>("lattice/mean-f32", floats, 16_400, 4 * 8_209)),
+            Box::new(mean::<u8>("lattice/mean-u8", bytes, 65_600, 4 * 4_103)),
             Box::new(stores::ladder()),
         ],
     }
@@ -326,62 +315,25 @@ impl<T: Blended> Problem for Mean<T> {
     }
 }
 
-fn mean<T: Blended + Ladders>(name: &'static str) -> Ladder<Mean<T>> {
-    Ladder {
-        name,
-        about: "out(x, y) = the mean of the samples other than 0 of the copies over (x, y)",
-        axis: None,
-        checks: || checks().into_iter().map(Mean::new).collect(),
-        cases: |scale| {
+/// The ladder of a kind of samples. A raster of `columns` has more than 2^32 bytes; of `rows` of them sums and counts have.
+fn mean<T: Blended>(
+    name: &'static str,
+    variants: Vec<Variant<Mean<T>>>,
+    columns: usize,
+    rows: usize,
+) -> Ladder<Mean<T>> {
+    let of = |raster, offset| Mean::new(Copies::new(raster, PATTERN, offset, VECTORS));
+    let about = "out(x, y) = the mean of the samples other than 0 of the copies over (x, y)";
+    Ladder::new(name, about, variants)
+        .checks(|| checks().into_iter().map(Mean::new).collect())
+        .cases(move |scale| {
             rasters(scale)
                 .into_iter()
-                .map(|raster| Mean::new(Copies::new(raster, PATTERN, (0, 0), VECTORS)))
+                .map(|raster| of(raster, (0, 0)))
                 .collect()
-        },
-        huge: || {
-            // Where a sum and a count of each pixel lie in memory, rows that are fewer are more bytes than that already.
-            [T::ROWS, 4 * 16_411]
-                .map(|rows| Mean::new(Copies::new((T::HUGE, rows), PATTERN, (3, 5), VECTORS)))
-                .into()
-        },
-        variants: T::variants(),
-    }
-}
-
-/// The variants for a kind of samples.
-trait Ladders: Sized + Blended {
-    /// The columns of a raster of more than 2^32 bytes.
-    const HUGE: usize;
-    /// Rows of so many columns of which sums and counts take more than 2^32 bytes.
-    const ROWS: usize;
-
-    fn variants() -> Vec<crate::family::Variant<Mean<Self>>>;
-}
-
-impl Ladders for f32 {
-    const HUGE: usize = 16_400;
-    const ROWS: usize = 4 * 8_209;
-
-    fn variants() -> Vec<crate::family::Variant<Mean<Self>>> {
-        #[allow(unused_mut)]
-        let mut variants = cpu::floats();
-        #[cfg(feature = "gpu")]
-        variants.extend(gpu::floats());
-        variants
-    }
-}
-
-impl Ladders for u8 {
-    const HUGE: usize = 65_600;
-    const ROWS: usize = 4 * 4_103;
-
-    fn variants() -> Vec<crate::family::Variant<Mean<Self>>> {
-        #[allow(unused_mut)]
-        let mut variants = cpu::bytes();
-        #[cfg(feature = "gpu")]
-        variants.extend(gpu::bytes());
-        variants
-    }
+        })
+        // Where a sum and a count of each pixel lie in memory, rows that are fewer are more bytes than that already.
+        .huge(move || [rows, 4 * 16_411].map(|rows| of((columns, rows), (3, 5))).into())
 }
 
 /// Small rasters: empty ones, a single pixel, row and column, few and many copies over a pixel, gaps between copies, vectors of every

@@ -10,14 +10,9 @@
 //!
 //! Least work: the raster is written once. Scattered stores write it once for each copy, and all of it with 0 before.
 //!
-//! - `target`: a unit for each pixel looks for a copy that covers it.
-//! - `cubes …`: a cube for each copy; neighbouring units write neighbouring pixels. `store`, `exchange` (an atomic that
-//!   returns what was there), `greatest` (an atomic whose result nobody reads, which the caches can take without an answer).
-//! - `units …`: a unit for each copy; neighbouring units write pixels that lie a vector apart, so that every store is a
-//!   transaction of its own. That is the order in which stores can lose to atomics: lines are fetched to
-//!   the cache near the units or not, and partial writes are merged there or in the last cache.
-//!
-//! On the CPU: `target`, and `copies`, the source's loop over (u, v), the last wins.
+//! Where neighbouring units write pixels a vector apart, every store is a transaction of its own. That is the order in which stores can lose
+//! to atomics: lines are fetched to the cache near the units or not, and partial writes are merged there or in the last cache. Of an
+//! atomic whose result nobody reads the caches need not answer.
 
 use rayon::prelude::*;
 
@@ -96,8 +91,7 @@ const STEPS: [(Point, Point); 4] = [
 ];
 
 pub(super) fn ladder() -> Ladder<Agreeing> {
-    #[allow(unused_mut)]
-    let mut variants = vec![
+    let variants = vec![
         Variant::cpu(
             "target",
             "for each pixel, the first copy in a window of cells",
@@ -105,21 +99,16 @@ pub(super) fn ladder() -> Ladder<Agreeing> {
         ),
         Variant::cpu("copies", "each copy is written, the last wins", written),
     ];
-    #[cfg(feature = "gpu")]
-    variants.extend(super::gpu::stores());
-    Ladder {
-        name: "lattice/stores",
-        about: "out(x, y) = the sample of any copy over (x, y); copies agree",
-        axis: Some("copies over a pixel"),
-        checks: || checks().into_iter().map(|copies| Agreeing { copies }).collect(),
-        cases,
-        huge: || {
-            vec![Agreeing {
-                copies: Copies::new((16_400, 4 * 16_411), super::PATTERN, (3, 5), VECTORS),
-            }]
-        },
-        variants,
-    }
+    let variants = on_both!(variants, super::gpu::stores());
+    let about = "out(x, y) = the sample of any copy over (x, y); copies agree";
+    Ladder::new("lattice/stores", about, variants)
+        .axis("copies over a pixel")
+        .checks(|| checks().into_iter().map(|copies| Agreeing { copies }).collect())
+        .cases(cases)
+        .huge(|| {
+            let copies = Copies::new((16_400, 4 * 16_411), super::PATTERN, (3, 5), VECTORS);
+            vec![Agreeing { copies }]
+        })
 }
 
 /// One raster, the source's where there is a device for it, and every number of copies over a pixel.

@@ -3,10 +3,6 @@
 //! Least work: every word that is needed is read once, every result is written once. What a machine really reads are
 //! whole lines: an offset costs at most one line more for all of a plane's words, a stride k times as many until each
 //! word has a line of its own (128 bytes: k = 32), and no more after that.
-//!
-//! - `plain`: one after the other, as the compiler likes it (CPU); a word for each unit (devices).
-//! - `threads`: the same in parts on all threads.
-//! - `quad`: a unit makes four words and stores them at once.
 
 use rayon::prelude::*;
 
@@ -104,54 +100,35 @@ fn checks(access: Access) -> Vec<Read> {
 }
 
 pub(super) fn offset() -> Ladder<Read> {
-    Ladder {
-        name: "map/offset",
-        about: "out(i) = in(i + k), words of 32 bits",
-        axis: Some("k"),
-        checks: || checks(Access::Offset),
-        cases: |scale| sweep(scale, Access::Offset),
-        huge: || {
-            vec![Read {
-                access: Access::Offset,
-                k: 5,
-                len: (1 << 30) + 77,
-            }]
-        },
-        variants: variants("6.4 ms at k = 1"),
-    }
+    let about = "out(i) = in(i + k), words of 32 bits";
+    let ladder = Ladder::new("map/offset", about, variants("6.4 ms at k = 1"));
+    swept(ladder, Access::Offset, 5, (1 << 30) + 77)
 }
 
 pub(super) fn stride() -> Ladder<Read> {
-    Ladder {
-        name: "map/stride",
-        about: "out(i) = in(k·i), words of 32 bits",
-        axis: Some("k"),
-        checks: || checks(Access::Stride),
-        cases: |scale| sweep(scale, Access::Stride),
-        huge: || {
-            vec![Read {
-                access: Access::Stride,
-                k: 2,
-                len: (1 << 29) + 77,
-            }]
-        },
-        variants: variants("6.4 ms at k = 1, 28.7 ms at k = 51; 600 K values"),
-    }
+    let variants = variants("6.4 ms at k = 1, 28.7 ms at k = 51; 600 K values");
+    let ladder = Ladder::new("map/stride", "out(i) = in(k·i), words of 32 bits", variants);
+    swept(ladder, Access::Stride, 2, (1 << 29) + 77)
 }
 
-#[cfg_attr(not(feature = "gpu"), allow(unused_variables))]
+/// A ladder over k; `k` and `len` are those of the problem that is too large for 32 bits.
+fn swept(ladder: Ladder<Read>, access: Access, k: usize, len: usize) -> Ladder<Read> {
+    ladder
+        .axis("k")
+        .checks(move || checks(access))
+        .cases(move |scale| sweep(scale, access))
+        .huge(move || vec![Read { access, k, len }])
+}
+
 fn variants(source: &'static str) -> Vec<Variant<Read>> {
-    #[allow(unused_mut)]
-    let mut variants = vec![
+    let variants = vec![
         Variant::cpu("plain", "one after the other", |read: &Read, call: OnCpu<'_>| {
             gather(read, call.inputs[0].slice(), 0, call.outputs[0].slice_mut());
             Ok(())
         }),
         Variant::cpu("threads", "a part for each thread", threads),
     ];
-    #[cfg(feature = "gpu")]
-    variants.extend(gpu::variants(source));
-    variants
+    on_both!(variants, gpu::variants(source))
 }
 
 fn threads(read: &Read, call: OnCpu<'_>) -> Outcome {

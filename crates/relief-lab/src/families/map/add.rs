@@ -2,14 +2,6 @@
 //!
 //! Least work: two words read, one written, one addition: memory binds by far. The source reached 0.02 to
 //! 0.03 GFLOPS, transfers included: the advice is not to move data for one addition.
-//!
-//! - `scalar`: an addition at a time.
-//! - `SSE2 or NEON`, `AVX2`, `AVX-512`: the same loop, vectorised for each.
-//! - `threads`: all threads, ordinary stores.
-//! - `production`: all threads; large results take non-temporal stores.
-//! - devices: `scalar`, `pair`, `quad` a unit; `boxes stored`: units load, the device copies the sums of a
-//!   cube to memory; `boxes`: it copies the terms to the cube as well, as CUB does; `several quads`: production,
-//!   as tuned.
 
 use rayon::prelude::*;
 use relief_kernels::isa::{Isa, Level};
@@ -18,7 +10,7 @@ use relief_numeric::map::cpu;
 
 use super::super::part;
 use crate::array::{Array, Fill, Layout};
-use crate::family::{Failure, LENGTHS, Ladder, OnCpu, Operation, Outcome, Problem, Scale, Variant, Work};
+use crate::family::{Failure, Ladder, OnCpu, Operation, Outcome, Problem, Variant, Work};
 
 pub(super) struct Add {
     len: usize,
@@ -56,8 +48,7 @@ impl Problem for Add {
 }
 
 pub(super) fn ladder() -> Ladder<Add> {
-    #[allow(unused_mut)]
-    let mut variants = vec![
+    let variants = vec![
         Variant::cpu("scalar", "an addition at a time", scalar),
         Variant::cpu("SSE2 or NEON", "vectors that every machine has", |_, call| {
             at(Level::Portable, call)
@@ -78,23 +69,8 @@ pub(super) fn ladder() -> Ladder<Add> {
         )
         .production(),
     ];
-    #[cfg(feature = "gpu")]
-    variants.extend(gpu::variants());
-    Ladder {
-        name: "map/add",
-        about: "c(i) = a(i) + b(i), f32",
-        axis: None,
-        checks: || LENGTHS.map(|len| Add { len }).into(),
-        cases: |scale: Scale| {
-            scale
-                .sizes()
-                .into_iter()
-                .map(|n| Add { len: n as usize })
-                .collect()
-        },
-        huge: || vec![Add { len: (1 << 30) + 77 }],
-        variants,
-    }
+    let variants = on_both!(variants, gpu::variants());
+    Ladder::new("map/add", "c(i) = a(i) + b(i), f32", variants).of_lengths((1 << 30) + 77, |len| Add { len })
 }
 
 versions! {
@@ -145,7 +121,7 @@ mod gpu {
     use relief_numeric::map::gpu::{DEFAULT, SPACE, add_with};
 
     use super::{Add, boxes};
-    use crate::family::{OnGpu, Variant};
+    use crate::family::{OnGpu, Outcome, Variant};
 
     pub(super) fn variants() -> Vec<Variant<Add>> {
         let plain = |name, idea, vector| {
@@ -157,17 +133,7 @@ mod gpu {
             };
             // end
             Variant::gpu(name, idea, move |problem: &Add, call: OnGpu<'_>| {
-                let OnGpu {
-                    gpu, inputs, outputs, ..
-                } = call;
-                Ok(add_with(
-                    gpu,
-                    tuning,
-                    &inputs[0],
-                    &inputs[1],
-                    &outputs[0],
-                    problem.len,
-                )?)
+                added(problem, &call, tuning)
             })
         };
         let by_boxes = |name, idea, units, copied| {
@@ -199,26 +165,15 @@ mod gpu {
             Variant::gpu(
                 "several quads",
                 "quads, as many for each unit as tuned",
-                |problem: &Add, call| {
-                    let OnGpu {
-                        gpu,
-                        inputs,
-                        outputs,
-                        tuning,
-                        ..
-                    } = call;
-                    Ok(add_with(
-                        gpu,
-                        tuning,
-                        &inputs[0],
-                        &inputs[1],
-                        &outputs[0],
-                        problem.len,
-                    )?)
-                },
+                |problem: &Add, call| added(problem, &call, call.tuning),
             )
             .tuned("map add", SPACE, DEFAULT)
             .production(),
         ]
+    }
+
+    fn added(problem: &Add, call: &OnGpu<'_>, tuning: Tuning) -> Outcome {
+        let (a, b, c) = (&call.inputs[0], &call.inputs[1], &call.outputs[0]);
+        Ok(add_with(call.gpu, tuning, a, b, c, problem.len)?)
     }
 }

@@ -2,17 +2,13 @@
 //!
 //! Least work: three bytes read, one written, some products. On the CPU taking colours apart is the work; on a device
 //! memory binds.
-//!
-//! - CPU: `plain`, a colour at a time; `one thread`, `production`: byte permutes, 64 colours at a time.
-//! - devices: `bytes`: a unit loads every byte of four colours by itself; `words`: three words make one; `vectors`: three
-//!   vectors make one, 16 colours; production is `vectors`, as often for each unit as tuned.
 
 use rayon::prelude::*;
 use relief_numeric::map::cpu;
 
 use super::super::part;
 use crate::array::{Array, Fill, Layout};
-use crate::family::{Class, LENGTHS, Ladder, OnCpu, Outcome, Problem, Scale, Variant, Work};
+use crate::family::{Class, Ladder, OnCpu, Outcome, Problem, Scale, Variant, Work};
 
 pub(super) struct Colours {
     len: usize,
@@ -57,8 +53,7 @@ fn cases(scale: Scale) -> Vec<Colours> {
 }
 
 pub(super) fn ladder() -> Ladder<Colours> {
-    #[allow(unused_mut)]
-    let mut variants = vec![
+    let variants = vec![
         Variant::cpu("plain", "a colour at a time", |_: &Colours, call: OnCpu<'_>| {
             plain(call.inputs[0].slice(), call.outputs[0].slice_mut());
             Ok(())
@@ -78,17 +73,11 @@ pub(super) fn ladder() -> Ladder<Colours> {
         )
         .production(),
     ];
-    #[cfg(feature = "gpu")]
-    variants.extend(gpu::variants());
-    Ladder {
-        name: "map/gray",
-        about: "(2126 r + 7152 g + 722 b + 5000) / 10000, bytes",
-        axis: None,
-        checks: || LENGTHS.map(|len| Colours { len }).into(),
-        cases,
-        huge: || vec![Colours { len: (1 << 31) + 77 }],
-        variants,
-    }
+    let variants = on_both!(variants, gpu::variants());
+    let about = "(2126 r + 7152 g + 722 b + 5000) / 10000, bytes";
+    Ladder::new("map/gray", about, variants)
+        .of_lengths((1 << 31) + 77, |len| Colours { len })
+        .cases(cases)
 }
 
 fn plain(rgb: &[u8], out: &mut [u8]) {

@@ -3,18 +3,13 @@
 //! Least work: a word read, a word written, a multiplication. The source's picture has 62 × 76 pixels and is
 //! cut into blocks of 16 × 16, so that blocks at its edges hang over: their units check the border, and some
 //! planes diverge.
-//!
-//! - CPU: `plain`, `threads`, `production` (large results take non-temporal stores).
-//! - devices: `blocks 16 × 16`: a pixel for each unit, the course's; `rows`: cubes as wide as 256 pixels of a
-//!   row; `flat`: a picture is one run of pixels; `several quads`: production, flat vectors, with its layout
-//!   tuned.
 
 use rayon::prelude::*;
 use relief_numeric::map::cpu;
 
 use super::super::part;
 use crate::array::{Array, Fill, Layout};
-use crate::family::{Ladder, OnCpu, Outcome, Problem, Scale, Variant, Work};
+use crate::family::{Ladder, OnCpu, Outcome, Problem, Variant, Work};
 
 pub(super) struct Picture {
     width: usize,
@@ -59,8 +54,7 @@ impl Problem for Picture {
 }
 
 pub(super) fn ladder() -> Ladder<Picture> {
-    #[allow(unused_mut)]
-    let mut variants = vec![
+    let variants = vec![
         Variant::cpu(
             "plain",
             "one after the other, as the compiler likes it",
@@ -90,53 +84,21 @@ pub(super) fn ladder() -> Ladder<Picture> {
         )
         .production(),
     ];
-    #[cfg(feature = "gpu")]
-    variants.extend(gpu::variants());
-    Ladder {
-        name: "map/scale",
-        about: "every pixel doubled, f32",
-        axis: None,
-        checks: || {
-            let sizes = [
-                (0, 0),
-                (1, 1),
-                (5, 3),
-                (17, 33),
-                (62, 76),
-                (1, 300),
-                (300, 1),
-                (256, 16),
-            ];
-            sizes.map(|(width, height)| Picture { width, height }).into()
-        },
-        cases,
-        huge: || {
-            vec![Picture {
-                width: 32_768,
-                height: 32_769,
-            }]
-        },
-        variants,
-    }
-}
-
-fn cases(scale: Scale) -> Vec<Picture> {
-    let source = Picture {
-        width: 62,
-        height: 76,
-    };
-    let square = |size: u64| {
-        let side = size.isqrt() as usize;
-        Picture {
-            width: side,
-            height: side,
-        }
-    };
-    let squares = scale.sizes().into_iter().map(square);
-    match scale.size {
-        Some(_) => squares.collect(),
-        None => std::iter::once(source).chain(squares).collect(),
-    }
+    let variants = on_both!(variants, gpu::variants());
+    let of = |(width, height)| Picture { width, height };
+    const SOURCE: (usize, usize) = (62, 76);
+    Ladder::new("map/scale", "every pixel doubled, f32", variants)
+        .checks(move || {
+            let sizes = [(0, 0), (1, 1), (5, 3), (17, 33), (1, 300), (300, 1), (256, 16)];
+            sizes.into_iter().chain([SOURCE]).map(of).collect()
+        })
+        .cases(move |scale| {
+            let side = |size: u64| size.isqrt() as usize;
+            let squares = scale.sizes().into_iter().map(|size| (side(size), side(size)));
+            let source = scale.size.is_none().then_some(SOURCE);
+            source.into_iter().chain(squares).map(of).collect()
+        })
+        .huge(move || vec![of((32_768, 32_769))])
 }
 
 fn parts(call: OnCpu<'_>, scale: impl Fn(&[f32], &mut [f32]) + Sync) -> Outcome {
@@ -202,15 +164,8 @@ mod gpu {
     // rung: map/scale on gpu: flat = production's kernel, as of `several quads`
 
     fn flat(picture: &Picture, call: OnGpu<'_>, tuning: Tuning) -> Outcome {
-        let count = picture.width * picture.height;
-        Ok(scale_with(
-            call.gpu,
-            tuning,
-            &call.inputs[0],
-            FACTOR,
-            &call.outputs[0],
-            count,
-        )?)
+        let (from, to, count) = (&call.inputs[0], &call.outputs[0], picture.width * picture.height);
+        Ok(scale_with(call.gpu, tuning, from, FACTOR, to, count)?)
     }
 
     fn blocks(picture: &Picture, call: &OnGpu<'_>, (width, height): (u32, u32)) -> Outcome {

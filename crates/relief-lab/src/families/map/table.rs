@@ -2,11 +2,6 @@
 //!
 //! Least work: a sample read, a sample written, a look-up. A table of bytes fits into vector registers of a CPU and into
 //! shared memory of a device; one of 65 536 entries lies in caches at best.
-//!
-//! - CPU: `plain`, a sample at a time; `one thread`: register permutes for bytes; `production`: all threads.
-//! - devices: `memory scalar`, `memory quad`: the table where it lies;
-//!   `shared packed`: four entries to a word of shared memory; production is `shared packed` for bytes and `memory` for words of
-//!   16 bits, several vectors for each unit, with its layout tuned.
 
 use rayon::prelude::*;
 use relief_kernels::table::cpu;
@@ -14,7 +9,7 @@ use relief_raster::{Sample, View, ViewMut};
 
 use super::super::stored_part;
 use crate::array::{Array, Element, Fill, Layout, mix};
-use crate::family::{LENGTHS, Ladder, OnCpu, Outcome, Problem, Scale, Variant, Work};
+use crate::family::{Ladder, OnCpu, Outcome, Problem, Variant, Work};
 
 /// Samples of type `S`, and a table for them.
 pub(super) struct Lookup<S> {
@@ -65,44 +60,17 @@ impl<S: Sample + Element> Problem for Lookup<S> {
 }
 
 pub(super) fn eight() -> Ladder<Lookup<u8>> {
-    Ladder {
-        name: "map/table-u8",
-        about: "out(i) = table(in(i)), bytes",
-        axis: None,
-        checks: || LENGTHS.map(Lookup::new).into(),
-        cases: |scale: Scale| {
-            scale
-                .sizes()
-                .into_iter()
-                .map(|n| Lookup::new(n as usize))
-                .collect()
-        },
-        huge: || vec![Lookup::new((1 << 32) + 77)],
-        variants: variants(),
-    }
+    Ladder::new("map/table-u8", "out(i) = table(in(i)), bytes", variants())
+        .of_lengths((1 << 32) + 77, Lookup::new)
 }
 
 pub(super) fn sixteen() -> Ladder<Lookup<u16>> {
-    Ladder {
-        name: "map/table-u16",
-        about: "out(i) = table(in(i)), words of 16 bits",
-        axis: None,
-        checks: || LENGTHS.map(Lookup::new).into(),
-        cases: |scale: Scale| {
-            scale
-                .sizes()
-                .into_iter()
-                .map(|n| Lookup::new(n as usize))
-                .collect()
-        },
-        huge: || vec![Lookup::new((1 << 31) + 77)],
-        variants: variants(),
-    }
+    let about = "out(i) = table(in(i)), words of 16 bits";
+    Ladder::new("map/table-u16", about, variants()).of_lengths((1 << 31) + 77, Lookup::new)
 }
 
 fn variants<S: Sample + Element>() -> Vec<Variant<Lookup<S>>> {
-    #[allow(unused_mut)]
-    let mut variants = vec![
+    let variants = vec![
         Variant::cpu("plain", "a sample at a time", |_: &Lookup<S>, call: OnCpu<'_>| {
             let table = call.inputs[1].slice::<S>();
             look_up(table, call.inputs[0].slice(), call.outputs[0].slice_mut());
@@ -120,9 +88,7 @@ fn variants<S: Sample + Element>() -> Vec<Variant<Lookup<S>>> {
         )
         .production(),
     ];
-    #[cfg(feature = "gpu")]
-    variants.extend(gpu::variants(S::DEPTH));
-    variants
+    on_both!(variants, gpu::variants(S::DEPTH))
 }
 
 fn look_up<S: Sample>(table: &[S], samples: &[S], out: &mut [S]) {
@@ -203,23 +169,9 @@ mod gpu {
             "several quads",
             idea,
             move |problem: &Lookup<S>, call: OnGpu<'_>| {
-                let OnGpu {
-                    gpu,
-                    inputs,
-                    outputs,
-                    tuning,
-                    ..
-                } = call;
                 let words = (problem.len * size_of::<S>()).div_ceil(4);
-                Ok(map_with(
-                    gpu,
-                    tuning,
-                    depth,
-                    &inputs[1],
-                    &inputs[0],
-                    &outputs[0],
-                    words,
-                )?)
+                let (from, table, to) = (&call.inputs[0], &call.inputs[1], &call.outputs[0]);
+                Ok(map_with(call.gpu, call.tuning, depth, table, from, to, words)?)
             },
         );
         variants.push(production.tuned(kernel(depth), SPACE, DEFAULT).production());

@@ -8,7 +8,7 @@
 use cubecl::ir::features::MmaConfig;
 use cubecl::ir::{ElemType, FloatKind};
 use cubecl::prelude::*;
-use relief_kernels::device::{Buffer, Gpu, Operand, cubes, on_client, start};
+use relief_kernels::device::{Gpu, Operand, cubes, launch, on_client};
 use relief_numeric::matmul::{bf16, f16};
 
 use super::halves::{Half, Halves};
@@ -36,23 +36,26 @@ pub(super) fn run(p: &Halves, call: &OnGpu<'_>) -> Outcome {
     if rows == 0 || columns == 0 {
         return Ok(());
     }
-    let launch = Launch {
-        shape: [rows, inner, columns],
-        pitches: p.pitches().map(|pitch| pitch as u32),
-        buffers: [&call.inputs[0], &call.inputs[1], &call.outputs[0]],
-        count: rows.div_ceil(SIDE) * columns.div_ceil(SIDE),
-    };
-    Ok(call.gpu.launch(
-        "cooperative matrices",
-        &p.half,
-        &[Operand::write("the output", &call.outputs[0])],
-        || {
-            on_client!(call.gpu, client => match p.half {
-                Half::F16 => launch.on::<f16, _>(call.gpu, client),
-                Half::Bf16 => launch.on::<bf16, _>(call.gpu, client),
-            });
-        },
-    )?)
+    match p.half {
+        Half::F16 => multiplied::<f16>(p, call, [rows, inner, columns]),
+        Half::Bf16 => multiplied::<bf16>(p, call, [rows, inner, columns]),
+    }
+}
+
+fn multiplied<E: Float>(p: &Halves, call: &OnGpu<'_>, [rows, inner, columns]: [u32; 3]) -> Outcome {
+    let (left, right, result) = (&call.inputs[0], &call.inputs[1], &call.outputs[0]);
+    let pitches = p.pitches().map(|pitch| pitch as u32);
+    let count = rows.div_ceil(SIDE) * columns.div_ceil(SIDE);
+    // SAFETY: what is read is compared with the rows and numbers of the operands, what is written with those of the result, and the
+    // buffers hold as many.
+    launch!(
+        call.gpu, "cooperative matrices", &p.half, &[Operand::write("the output", result)],
+        (cubes(call.gpu, count), CubeDim::new_1d(UNITS)),
+        unsafe multiply<E, _>(
+            ArrayArg::from_raw_parts(left.handle(), 2 * left.words()),
+            ArrayArg::from_raw_parts(right.handle(), 2 * right.words()), result.array(1), rows, inner, columns,
+            pitches[0], pitches[1]))?;
+    Ok(())
 }
 
 fn offered(gpu: &Gpu, half: Half) -> bool {
@@ -70,26 +73,6 @@ fn offered(gpu: &Gpu, half: Half) -> bool {
     };
     gpu.report().plane == (32, 32)
         && on_client!(gpu, client => client.features().matmul.cmma.contains(&product))
-}
-
-struct Launch<'a> {
-    shape: [u32; 3],
-    /// Numbers from one row of each operand to the next.
-    pitches: [u32; 2],
-    buffers: [&'a Buffer; 3],
-    count: u32,
-}
-
-impl Launch<'_> {
-    fn on<E: Float, R: Runtime>(&self, gpu: &Gpu, client: &ComputeClient<R>) {
-        let ([rows, inner, columns], [left, right, result]) = (self.shape, self.buffers);
-        // SAFETY: what is read is compared with the rows and numbers of the operands, what is written with those of the result, and the
-        // buffers hold as many.
-        start!(client, (cubes(gpu, self.count), CubeDim::new_1d(UNITS)), unsafe multiply<E, _>(
-            ArrayArg::from_raw_parts(left.handle(), 2 * left.words()),
-            ArrayArg::from_raw_parts(right.handle(), 2 * right.words()), result.array(1), rows, inner, columns,
-            self.pitches[0], self.pitches[1]));
-    }
 }
 
 #[cube(launch_unchecked)]

@@ -2,7 +2,7 @@
 #![allow(unsafe_code)]
 
 use cubecl::prelude::*;
-use relief_kernels::device::{Operand, cubes, on_client, start};
+use relief_kernels::device::{Operand, cubes, launch};
 use relief_kernels::policy::Tuning;
 use relief_numeric::matmul::gpu as production;
 
@@ -117,57 +117,33 @@ fn simple(p: &Product, call: &OnGpu<'_>, step: Step) -> Outcome {
         Step::Columns => rows.div_ceil(64) * columns.div_ceil(64),
         Step::Squares | Step::Vectors => rows.div_ceil(128) * columns.div_ceil(128),
     };
-    let launch = Launch {
-        rows,
-        inner: p.inner as u32,
-        pitch: p.pitch() as u32,
-        columns,
-        count,
-        step,
-    };
-    Ok(call.gpu.launch(
-        "matmul ladder",
-        &step,
-        &[Operand::write("the output", &call.outputs[0])],
-        || on_client!(call.gpu, client => launch.on(client, call)),
-    )?)
-}
-
-struct Launch {
-    rows: u32,
-    inner: u32,
-    pitch: u32,
-    columns: u32,
-    count: u32,
-    step: Step,
-}
-
-impl Launch {
-    fn on<R: Runtime>(&self, client: &ComputeClient<R>, call: &OnGpu<'_>) {
-        let grid = cubes(call.gpu, self.count);
-        let (left, right, result) = (&call.inputs[0], &call.inputs[1], &call.outputs[0]);
-        let (rows, inner, pitch, columns) = (self.rows, self.inner, self.pitch, self.columns);
-        let square = CubeDim::new_2d(TILE, TILE);
-        let line = CubeDim::new_1d;
-        // A kernel, its cubes, and what else it takes.
-        macro_rules! launch {
-            ($kernel:ident, $cube:expr $(, $also:expr)?) => {
-                start!(client, (grid, $cube), unsafe $kernel(
-                    left.array(1), right.array(1), result.array(1), rows, inner, pitch, columns, $($also)?))
-            };
-        }
-        // SAFETY: rows, columns and numbers of k are compared with how many there are, or clamped to the last, and the buffers hold
-        // as many.
-        match self.step {
-            Step::Naive => launch!(sums, square, true),
-            Step::Coalesced => launch!(sums, square, false),
-            Step::Shared => launch!(tiles, square),
-            Step::Columns => launch!(eight_rows, line(512), 1u32),
-            Step::Squares => launch!(eight_rows, line(256), 8u32),
-            Step::Vectors => start!(client, (grid, line(256)), unsafe vectors(
-                4, left.array(4), right.array(4), result.array(4), rows, inner, pitch / 4, columns / 4)),
-        }
+    let (left, right, result) = (&call.inputs[0], &call.inputs[1], &call.outputs[0]);
+    let (inner, pitch, output) = (
+        p.inner as u32,
+        p.pitch() as u32,
+        [Operand::write("the output", result)],
+    );
+    let square = CubeDim::new_2d(TILE, TILE);
+    let line = CubeDim::new_1d;
+    // A kernel, its cubes and the width of its vectors, if it has any; the width of the three arrays; what else it takes.
+    macro_rules! step {
+        ($kernel:ident, $cube:expr $(, $vector:literal)?; $width:literal; $($also:expr)?) => {
+            launch!(call.gpu, "matmul ladder", &step, &output, (cubes(call.gpu, count), $cube), unsafe $kernel(
+                $($vector,)? left.array($width), right.array($width), result.array($width), rows, inner,
+                pitch / $width, columns / $width, $($also)?))?
+        };
     }
+    // SAFETY: rows, columns and numbers of k are compared with how many there are, or clamped to the last, and the buffers hold
+    // as many.
+    match step {
+        Step::Naive => step!(sums, square; 1; true),
+        Step::Coalesced => step!(sums, square; 1; false),
+        Step::Shared => step!(tiles, square; 1;),
+        Step::Columns => step!(eight_rows, line(512); 1; 1u32),
+        Step::Squares => step!(eight_rows, line(256); 1; 8u32),
+        Step::Vectors => step!(vectors, line(256), 4; 4;),
+    }
+    Ok(())
 }
 
 /// A unit for each sum.

@@ -1,10 +1,6 @@
 //! Products of numbers of 16 bits into floats of 32.
 //!
-//! - On the CPU: `rows`, whose inner loop widens a row; `packed`, the production kernel on one thread, which widens as it packs;
-//!   `threads`: production.
-//! - On devices: `cooperative matrices`, the runtime's own, plane by plane, as one writes them down; `matrix instructions`: what production has, by
-//!   single instructions whose operands lie where the kernel puts them, planes of 64 × 64 sums, slices in boxes that the device copies by
-//!   itself. Where a device lacks either, as software Vulkan does, it says so; so it is not marked.
+//! Where a device lacks matrix instructions, as software Vulkan does, the variants say so.
 //!
 //! The bound is that of the device's matrix instructions fed from registers, and of multiply-adds of f32 where there are none. Libraries that
 //! use the instructions of Hopper for whole groups of planes, which the runtime does not offer, may pass it.
@@ -22,35 +18,12 @@ use crate::families::whole_factor;
 use crate::family::{Failure, Ladder, OnCpu, Operation, Outcome, Problem, Tolerance, Variant, Work};
 
 /// The ladder of a kind of number.
-macro_rules! ladder {
-    ($name:literal, $about:literal, $half:ident) => {
-        Ladder {
-            name: $name,
-            about: $about,
-            axis: None,
-            checks: || {
-                super::checks()
-                    .into_iter()
-                    .map(|shape| Halves::new(Half::$half, shape))
-                    .collect()
-            },
-            cases: |scale| {
-                super::cases(scale)
-                    .into_iter()
-                    .map(|shape| Halves::new(Half::$half, shape))
-                    .collect()
-            },
-            huge: Vec::new,
-            variants: variants(),
-        }
+pub(super) fn ladder(name: &'static str, about: &'static str, half: Half) -> Box<Ladder<Halves>> {
+    let all = move |shapes: Vec<super::Product>| -> Vec<Halves> {
+        shapes.into_iter().map(|shape| Halves { half, shape }).collect()
     };
-}
-
-pub(super) fn ladders() -> [Ladder<Halves>; 2] {
-    [
-        ladder!("matmul/bf16", "C(i, j) = Σ A(i, k)·B(k, j), bf16 → f32", Bf16),
-        ladder!("matmul/f16", "C(i, j) = Σ A(i, k)·B(k, j), f16 → f32", F16),
-    ]
+    let ladder = Ladder::new(name, about, variants()).checks(move || all(super::checks()));
+    Box::new(ladder.cases(move |scale| all(super::cases(scale))))
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -83,10 +56,6 @@ pub(super) struct Halves {
 }
 
 impl Halves {
-    const fn new(half: Half, shape: super::Product) -> Self {
-        Self { half, shape }
-    }
-
     /// Numbers from one row of each operand to the next.
     pub(super) const fn pitches(&self) -> [usize; 2] {
         [
@@ -233,14 +202,9 @@ fn variants() -> Vec<Variant<Halves>> {
                     pitch: pitch as u32,
                 };
                 let [left, right] = p.pitches().map(|pitch| pitch / 2);
-                Ok(gpu::multiply_halves(
-                    call.gpu,
-                    half,
-                    shape,
-                    of(&call.inputs[0], left),
-                    of(&call.inputs[1], right),
-                    of(&call.outputs[0], p.shape.columns),
-                )?)
+                let (left, right) = (of(&call.inputs[0], left), of(&call.inputs[1], right));
+                let result = of(&call.outputs[0], p.shape.columns);
+                Ok(gpu::multiply_halves(call.gpu, half, shape, left, right, result)?)
             },
         )
         .production(),

@@ -4,19 +4,6 @@
 //! usually given as flop/s. So the bound is arithmetic, as soon as each number is used often enough where it is at hand; the
 //! ladder shows how often it is fetched instead.
 //!
-//! On devices, f32 (`matmul/f32`), step by step:
-//! - `naive`: a unit for each sum; neighbouring units have neighbouring rows, and read numbers a row apart.
-//! - `coalesced`: neighbouring units have neighbouring columns.
-//! - `shared tiles`: 16 × 16 tiles of both in shared memory: each number is fetched once for 16 sums.
-//! - `columns of eight`: a unit has 8 sums of a column in registers, so that a number from shared memory serves 8.
-//! - `squares of eight`: 8 × 8 sums of a unit: 16 numbers serve 64.
-//! - `vectors`: the same, four numbers at a load, the left operand transposed on its way to shared memory.
-//! - `double-buffered`: two halves of shared memory: the next slices are on their way while these are multiplied.
-//! - `blocks`: production: the same with up to 8 × 16 sums, tuned; smaller tiles where the result has few.
-//!
-//! On the CPU: `naive`; `rows`, whose inner loop runs along rows; `blocked`, tiles for the caches; `packed`, the production kernel on
-//! one thread: packed panels, 14 × 32 sums in registers; `threads`: production; and beside it the crate `gemm` on as many threads.
-//!
 //! `matmul/bf16` and `matmul/f16`: operands of 16 bits, sums of 32 (`halves`).
 //!
 //! Inputs hold numbers of 0…1, so that nothing cancels and a sum of k products is right up to k · 2⁻²⁴ in any order; or whole numbers so small
@@ -33,20 +20,17 @@ mod halves;
 
 use rayon::prelude::*;
 
+use self::halves::Half;
 use crate::array::{Array, Fill, Layout};
 use crate::families::factors;
-use crate::family::{
-    AnyLadder, Class, Family, Ladder, Lesson, Operation, Problem, Scale, Tolerance, Variant, Work,
-};
+use crate::family::{Class, Family, Ladder, Lesson, Operation, Problem, Scale, Tolerance, Work};
 use crate::quantity::count;
 
 /// The family.
 #[must_use]
 pub fn family() -> Family {
-    let mut ladders: Vec<Box<dyn AnyLadder>> = vec![Box::new(f32())];
-    for ladder in halves::ladders() {
-        ladders.push(Box::new(ladder));
-    }
+    let variants = on_both!(cpu::variants(), gpu::variants());
+    let f32 = Ladder::new("matmul/f32", "C(i, j) = Σ A(i, k)·B(k, j), f32", variants);
     Family {
         name: "matmul",
         about: "matrix × matrix: how often a number is used where it is at hand",
@@ -60,23 +44,15 @@ pub fn family() -> Family {
                     than registers too, so one sum a thread waits for it. Where cuBLAS is ahead on 16 \
                     bits, it uses instructions for groups of warps that the runtime does not offer.",
         },
-        ladders,
-    }
-}
-
-fn f32() -> Ladder<Product> {
-    #[allow(unused_mut)]
-    let mut variants: Vec<Variant<Product>> = cpu::variants();
-    #[cfg(feature = "gpu")]
-    variants.extend(gpu::variants());
-    Ladder {
-        name: "matmul/f32",
-        about: "C(i, j) = Σ A(i, k)·B(k, j), f32",
-        axis: None,
-        checks,
-        cases,
-        huge: Vec::new,
-        variants,
+        ladders: vec![
+            Box::new(f32.checks(checks).cases(cases)),
+            halves::ladder(
+                "matmul/bf16",
+                "C(i, j) = Σ A(i, k)·B(k, j), bf16 → f32",
+                Half::Bf16,
+            ),
+            halves::ladder("matmul/f16", "C(i, j) = Σ A(i, k)·B(k, j), f16 → f32", Half::F16),
+        ],
     }
 }
 

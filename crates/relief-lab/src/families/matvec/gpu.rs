@@ -2,7 +2,7 @@
 #![allow(unsafe_code)]
 
 use cubecl::prelude::*;
-use relief_kernels::device::{Operand, cubes, on_client, start};
+use relief_kernels::device::{Operand, cubes, launch};
 use relief_numeric::matmul::gpu as product;
 use relief_numeric::matvec::gpu as production;
 
@@ -67,15 +67,9 @@ pub(super) fn variants(side: Side) -> Vec<Variant<Product>> {
                 "split",
                 "blocks of rows, a cube for 128 columns of each and a launch for their sums; few blocks in one cube",
                 |p: &Product, call: OnGpu<'_>| {
-                    let matrix = matrix(p, &call);
-                    Ok(production::vector_matrix_with(
-                        call.gpu,
-                        call.tuning,
-                        &call.inputs[1],
-                        matrix,
-                        &call.outputs[0],
-                        &call.scratch[0],
-                    )?)
+                    let (x, matrix) = (&call.inputs[1], matrix(p, &call));
+                    let (y, scratch) = (&call.outputs[0], &call.scratch[0]);
+                    Ok(production::vector_matrix_with(call.gpu, call.tuning, x, matrix, y, scratch)?)
                 },
             )
             .tuned(
@@ -114,15 +108,9 @@ pub(super) fn variants(side: Side) -> Vec<Variant<Product>> {
                 "blocks",
                 "a cube takes several rows at once, planes short ones",
                 |p: &Product, call: OnGpu<'_>| {
-                    let matrix = matrix(p, &call);
-                    Ok(production::matrix_vector_with(
-                        call.gpu,
-                        call.tuning,
-                        matrix,
-                        &call.inputs[1],
-                        &call.outputs[0],
-                        &call.scratch[0],
-                    )?)
+                    let (x, matrix) = (&call.inputs[1], matrix(p, &call));
+                    let (y, scratch) = (&call.outputs[0], &call.scratch[0]);
+                    Ok(production::matrix_vector_with(call.gpu, call.tuning, matrix, x, y, scratch)?)
                 },
             )
             .tuned(
@@ -169,54 +157,28 @@ fn simple(p: &Product, call: &OnGpu<'_>, step: Step) -> Outcome {
         Step::RowTiles => rows.div_ceil(TILE),
         Step::Plane | Step::PlaneVectors => rows.div_ceil(UNITS / lanes),
     };
-    let launch = Launch {
-        rows,
-        columns,
-        count,
-        lanes,
-        step,
-    };
-    Ok(call.gpu.launch(
-        "matvec ladder",
-        &(step, lanes),
-        &[Operand::write("the output", &call.outputs[0])],
-        || on_client!(call.gpu, client => launch.on(client, call)),
-    )?)
-}
-
-struct Launch {
-    rows: u32,
-    columns: u32,
-    count: u32,
-    lanes: u32,
-    step: Step,
-}
-
-impl Launch {
-    fn on<R: Runtime>(&self, client: &ComputeClient<R>, call: &OnGpu<'_>) {
-        let (matrix, x, y) = (&call.inputs[0], &call.inputs[1], &call.outputs[0]);
-        let grid = cubes(call.gpu, self.count);
-        let (rows, columns, lanes) = (self.rows, self.columns, self.lanes);
-        let (line, square) = (CubeDim::new_1d(UNITS), CubeDim::new_2d(TILE, TILE));
-        // A kernel, its cubes and the width of its vectors, if it has any; the widths of the three arrays; what else it takes.
-        macro_rules! launch {
-            ($kernel:ident, $cube:expr $(, $vector:literal)?; $of_matrix:literal, $of_x:literal, $of_y:literal; $($also:expr),*) => {
-                start!(client, (grid, $cube), unsafe $kernel(
-                    $($vector,)? matrix.array($of_matrix), x.array($of_x), y.array($of_y), rows,
-                    columns.div_ceil($of_matrix), $($also),*))
-            };
-        }
-        // SAFETY: rows and columns are compared with their numbers, which the buffers hold; every loop ends.
-        match self.step {
-            Step::ColumnTile => launch!(down_columns, line; 1, 1, 1;),
-            Step::ColumnVectors => launch!(down_vectors, line, 4; 4, 1, 4;),
-            Step::Tiles => launch!(tiles, square; 1, 1, 1; true),
-            Step::RowTiles => launch!(tiles, square; 1, 1, 1; false),
-            Step::Row => launch!(along_row, line; 1, 1, 1;),
-            Step::Plane => launch!(planes, line, 1; 1, 1, 1; lanes, 1),
-            Step::PlaneVectors => launch!(planes, line, 4; 4, 4, 1; lanes, 4),
-        }
+    let (matrix, x, y) = (&call.inputs[0], &call.inputs[1], &call.outputs[0]);
+    let (shape, output) = ((step, lanes), [Operand::write("the output", y)]);
+    let (line, square) = (CubeDim::new_1d(UNITS), CubeDim::new_2d(TILE, TILE));
+    // A kernel, its cubes and the width of its vectors, if it has any; the widths of the three arrays; what else it takes.
+    macro_rules! step {
+        ($kernel:ident, $cube:expr $(, $vector:literal)?; $of_matrix:literal, $of_x:literal, $of_y:literal; $($also:expr),*) => {
+            launch!(call.gpu, "matvec ladder", &shape, &output, (cubes(call.gpu, count), $cube), unsafe $kernel(
+                $($vector,)? matrix.array($of_matrix), x.array($of_x), y.array($of_y), rows,
+                columns.div_ceil($of_matrix), $($also),*))?
+        };
     }
+    // SAFETY: rows and columns are compared with their numbers, which the buffers hold; every loop ends.
+    match step {
+        Step::ColumnTile => step!(down_columns, line; 1, 1, 1;),
+        Step::ColumnVectors => step!(down_vectors, line, 4; 4, 1, 4;),
+        Step::Tiles => step!(tiles, square; 1, 1, 1; true),
+        Step::RowTiles => step!(tiles, square; 1, 1, 1; false),
+        Step::Row => step!(along_row, line; 1, 1, 1;),
+        Step::Plane => step!(planes, line, 1; 1, 1, 1; lanes, 1),
+        Step::PlaneVectors => step!(planes, line, 4; 4, 4, 1; lanes, 4),
+    }
+    Ok(())
 }
 
 // rung: matvec on gpu: matrix product = the kernel of `matmul`, with one row

@@ -4,23 +4,7 @@
 //! read. What a matrix product does with its operands, keep them in shared memory to use them again, serves the vector
 //! alone here: a number of the matrix is used once.
 //!
-//! On devices, for x·M (`matvec/columns`, the source's problem), whose neighbouring units have neighbouring columns:
-//! - `matrix product`: the production kernel of products of matrices, with one row: 127 of 128 of its sums are in vain.
-//! - `tiles of both`: x and tiles of the matrix by way of shared memory, 16 × 16.
-//! - `tile of the vector`: a part of x in shared memory, a unit for each column, the matrix straight from memory.
-//! - `vectors`: both straight from memory, four columns a unit: caches serve x.
-//! - `split`: production: rows are cut in blocks of 512, cubes of each sum 128 columns, and a second launch their results, in a
-//!   fixed order; or, where there are few blocks, a cube all of them of 32 columns, without a second launch.
-//!
-//! For M·x (`matvec/rows`):
-//! - `unit per row`: neighbouring units read numbers a row apart.
-//! - `tiles of both`: tiles of the matrix by way of shared memory, so that a plane loads neighbours.
-//! - `plane per row`: lanes take neighbouring numbers and add up what they have at the end.
-//! - `plane per row, vectors`: four numbers at a load.
-//! - `blocks`: production: a cube takes four rows at once, so that a load of x serves four, and several loads are on the way.
-//!
-//! On the CPU: `naive` as one writes it down; `eight sums` or `row by row`, several sums on the way; `vectors`, the production
-//! kernel on one thread; `threads`: production: rows dealt to all threads, or blocks of rows of x·M and, of few blocks, columns.
+//! `matvec/columns` is x·M, the source's problem; `matvec/rows` is M·x.
 //!
 //! Sums are floats in an order that differs by variant; production's is fixed. They are compared with sums in f64, up to k · 2⁻²⁴
 //! of the sum of k products: a bound for every order where nothing cancels; and on whole numbers, whose sums are exact in any order, they
@@ -34,7 +18,7 @@ use rayon::prelude::*;
 
 use crate::array::{Array, Fill, Layout};
 use crate::families::factors;
-use crate::family::{Class, Family, Ladder, Lesson, Operation, Problem, Scale, Tolerance, Variant, Work};
+use crate::family::{Class, Family, Ladder, Lesson, Operation, Problem, Scale, Tolerance, Work};
 use crate::quantity::count;
 
 /// The family.
@@ -53,41 +37,17 @@ pub fn family() -> Family {
                     its sums.",
         },
         ladders: vec![
-            Box::new(ladder("matvec/rows", "y(r) = Σ M(r, c)·x(c), f32", Side::Rows)),
-            Box::new(ladder(
-                "matvec/columns",
-                "y(c) = Σ x(r)·M(r, c), f32",
-                Side::Columns,
-            )),
+            ladder("matvec/rows", "y(r) = Σ M(r, c)·x(c), f32", Side::Rows),
+            ladder("matvec/columns", "y(c) = Σ x(r)·M(r, c), f32", Side::Columns),
         ],
     }
 }
 
-fn ladder(name: &'static str, about: &'static str, side: Side) -> Ladder<Product> {
-    #[allow(unused_mut)]
-    let mut variants: Vec<Variant<Product>> = cpu::variants(side);
-    #[cfg(feature = "gpu")]
-    variants.extend(gpu::variants(side));
-    match side {
-        Side::Rows => Ladder {
-            name,
-            about,
-            axis: None,
-            checks: || checks(Side::Rows),
-            cases: |scale| cases(scale, Side::Rows),
-            huge: || vec![Product::new(Side::Rows, 32_771, 32_900)],
-            variants,
-        },
-        Side::Columns => Ladder {
-            name,
-            about,
-            axis: None,
-            checks: || checks(Side::Columns),
-            cases: |scale| cases(scale, Side::Columns),
-            huge: || vec![Product::new(Side::Columns, 32_771, 32_900)],
-            variants,
-        },
-    }
+fn ladder(name: &'static str, about: &'static str, side: Side) -> Box<Ladder<Product>> {
+    let variants = on_both!(cpu::variants(side), gpu::variants(side));
+    let ladder = Ladder::new(name, about, variants).checks(move || checks(side));
+    let ladder = ladder.cases(move |scale| cases(scale, side));
+    Box::new(ladder.huge(move || vec![Product::new(side, 32_771, 32_900)]))
 }
 
 fn checks(side: Side) -> Vec<Product> {

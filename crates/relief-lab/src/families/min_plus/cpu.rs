@@ -41,7 +41,7 @@ impl<'a, T: Length> Operands<'a, T> {
     }
 }
 
-pub(super) fn variants(_: Numbers) -> Vec<Variant<Product>> {
+pub(super) fn variants() -> Vec<Variant<Product>> {
     vec![
         variant("naive", "by the definition: b is read down its columns", Naive),
         variant(

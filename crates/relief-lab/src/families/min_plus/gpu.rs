@@ -2,7 +2,7 @@
 #![allow(unsafe_code)]
 
 use cubecl::prelude::*;
-use relief_kernels::device::{Operand, on_client, start};
+use relief_kernels::device::{Operand, cover, launch};
 use relief_numeric::min_plus::gpu::{self as production, Arrival, Layout, Matrix, Size, Step};
 
 use super::{Numbers, Product};
@@ -87,17 +87,8 @@ fn tiles(
     Variant::gpu(name, idea, move |p: &Product, call: OnGpu<'_>| {
         let (size, [a, b, c]) = operands(p, &call);
         let layout = layout(&call);
-        production::min_plus_with(
-            call.gpu,
-            layout,
-            step,
-            p.numbers.element(),
-            size,
-            a,
-            b,
-            c,
-            &call.scratch[0],
-        )?;
+        let (of, scratch) = (p.numbers.element(), &call.scratch[0]);
+        production::min_plus_with(call.gpu, layout, step, of, size, a, b, c, scratch)?;
         Ok(())
     })
     .scratch(padded)
@@ -181,83 +172,40 @@ fn simple(problem: &Product, call: &OnGpu<'_>, way: Way) -> Outcome {
     if problem.n > SLOW {
         return Err(Failure::Unsupported("it takes seconds".to_owned()));
     }
-    let launch = Launch { problem, call, way };
-    let gpu = call.gpu;
+    let (gpu, n, pitch) = (call.gpu, problem.n as u32, problem.pitch() as u32);
+    let (infinity, padded) = (f32::INFINITY.to_bits(), n.next_multiple_of(TILE));
+    let (a, b, between, out) = (
+        &call.inputs[0],
+        &call.inputs[1],
+        &call.scratch[0],
+        &call.outputs[0],
+    );
     if way == Way::Registers {
-        let output = &call.scratch[0];
-        gpu.launch(
-            "min-plus pad",
-            &(),
-            &[Operand::write("the output", output)],
-            || on_client!(gpu, client => launch.pad(client)),
-        )?;
-    }
-    gpu.launch(
-        "min-plus ladder",
-        &way,
-        &[Operand::write("the output", &call.outputs[0])],
-        || on_client!(gpu, client => launch.on(client)),
-    )?;
-    Ok(())
-}
-
-struct Launch<'a> {
-    problem: &'a Product,
-    call: &'a OnGpu<'a>,
-    way: Way,
-}
-
-impl Launch<'_> {
-    fn n(&self) -> u32 {
-        self.problem.n as u32
-    }
-
-    fn pitch(&self) -> u32 {
-        self.problem.pitch() as u32
-    }
-
-    /// Numbers of a side, padded to whole tiles.
-    fn padded(&self) -> u32 {
-        self.n().next_multiple_of(TILE)
-    }
-
-    fn pad<R: Runtime>(&self, client: &ComputeClient<R>) {
-        let side = self.padded() / SIDE;
+        let grid = cover((padded, padded / SIDE * LINES), (SIDE, LINES));
         // SAFETY: numbers are read where both coordinates are below n; scratch memory holds both operands with padded sides, and as
         // many words of each are written.
-        start!(client, (CubeCount::Static(side, side, 1), CubeDim::new_2d(SIDE, LINES)), unsafe pad(
-            self.call.inputs[0].array(1), self.call.inputs[1].array(1), self.call.scratch[0].array(1),
-            self.n(), self.pitch(), self.padded(), f32::INFINITY.to_bits()));
+        launch!(gpu, "min-plus pad", &(), &[Operand::write("the output", between)], grid, unsafe pad(
+            a.array(1), b.array(1), between.array(1), n, pitch, padded, infinity))?;
     }
-
-    fn on<R: Runtime>(&self, client: &ComputeClient<R>) {
-        let (n, pitch) = (self.n(), self.pitch());
-        let infinity = f32::INFINITY.to_bits();
-        let (a, b) = (self.call.inputs[0].array(1), self.call.inputs[1].array(1));
-        let out = self.call.outputs[0].array(1);
-        // Results up to the pitch are stored: those past n have no operands.
-        let tiles = |across: u32, down: u32| CubeCount::Static(pitch.div_ceil(across), n.div_ceil(down), 1);
-        // SAFETY: of a and b rows and columns below n are read, of the padded ones those of whole tiles; rows below n and columns below the
-        // pitch are stored. Places of shared memory are below 32 × 32.
-        match self.way {
-            Way::Down => start!(
-                client, (CubeCount::Static(n.div_ceil(SIDE), pitch.div_ceil(LINES), 1), CubeDim::new_2d(SIDE, LINES)),
-                unsafe one_each(
-                    a, b, out, n, pitch, infinity, true)),
-            Way::Across => start!(
-                client, (tiles(SIDE, LINES), CubeDim::new_2d(SIDE, LINES)),
-                unsafe one_each(
-                    a, b, out, n, pitch, infinity, false)),
-            Way::Registers => start!(
-                client, (tiles(TILE, TILE), CubeDim::new_2d(EIGHT, EIGHT)),
-                unsafe registers(
-                    self.call.scratch[0].array(1), out, n, pitch, self.padded(), infinity)),
-            Way::Shared => start!(
-                client, (tiles(SIDE, SIDE), CubeDim::new_2d(SIDE, SIDE)),
-                unsafe shared_tiles(
-                    a, b, out, n, pitch, infinity)),
+    // Results up to the pitch are stored: those past n have no operands.
+    let (name, output) = ("min-plus ladder", [Operand::write("the output", out)]);
+    let tiles = CubeCount::Static(pitch.div_ceil(TILE), n.div_ceil(TILE), 1);
+    // SAFETY: of a and b rows and columns below n are read, of the padded ones those of whole tiles; rows below n and columns below the
+    // pitch are stored. Places of shared memory are below 32 × 32.
+    match way {
+        Way::Down => launch!(gpu, name, &way, &output, cover((n, pitch), (SIDE, LINES)), unsafe one_each(
+            a.array(1), b.array(1), out.array(1), n, pitch, infinity, true))?,
+        Way::Across => launch!(gpu, name, &way, &output, cover((pitch, n), (SIDE, LINES)), unsafe one_each(
+            a.array(1), b.array(1), out.array(1), n, pitch, infinity, false))?,
+        Way::Registers => launch!(
+            gpu, name, &way, &output, (tiles, CubeDim::new_2d(EIGHT, EIGHT)),
+            unsafe registers(between.array(1), out.array(1), n, pitch, padded, infinity))?,
+        Way::Shared => {
+            launch!(gpu, name, &way, &output, cover((pitch, n), (SIDE, SIDE)), unsafe shared_tiles(
+            a.array(1), b.array(1), out.array(1), n, pitch, infinity))?
         }
     }
+    Ok(())
 }
 
 #[cube(launch_unchecked)]

@@ -7,35 +7,11 @@
 //! Least work: n³ operations, each an addition with its minimum (the source, and the figures of others, count two), and every number once. An
 //! operand is used n times, so operations bind where it is kept near.
 //!
-//! On devices:
-//! - `version 0`: a unit for each result, units of a plane below one another: their loads and stores lie a row apart.
-//! - `version 1`: units of a plane beside one another: loads are runs. Every operation still loads.
-//! - `version 2`: a kernel pads the matrix with `INFINITY` and another writes its transpose; 8 × 8 units a cube, each 8 × 8 results,
-//!   8 apart, in registers: 16 loads for 64 operations.
-//! - `shared`: 32 × 32 numbers of both operands at a time by way of shared memory, a result for each unit.
-//! - `8 × 8 sums`: both staged in vectors, two slices of each so that loads run ahead, 8 × 8 results in registers as squares of
-//!   4 × 4. The next slices wait in registers for the end of those in use. Floats: the kernel finds out whether any is negative.
-//! - `copied by the device`: slices come to shared memory without registers.
-//! - `8 × 16 sums, rows ahead`: the same with more sums to a unit, and rows in registers before those before are used.
-//! - `additions and minima`, `three-way minima`: one of its loops alone.
-//! - `production`: that kernel in its tuned layout.
-//!
 //! Numbers of 16 bits are computed as integers of 32: two numbers are two fused instructions (VIADDMNMX) on Hopper, which has one for both
 //! (VIADDMNMX.U16x2, `__viaddmin_u16x2` of CUDA C++; with saturation two). NVRTC 13 makes that instruction of nothing but the intrinsic, which a
 //! kernel in Rust cannot name: of sums and minima of two halves in a struct it makes five instructions (two VIMNMX.U16x2, each for one half,
 //! two additions, a permutation), of halves taken out of a word and put back nine. Two can be had for lengths below 2¹³: an addition of
 //! words, and the minimum of pairs of f16, whose order is that of whole numbers up to 31 744 (HMNMX2); that is no u16 any more, so it is not here.
-//!
-//! On the CPU:
-//! - `naive`: by the definition; b is read down its columns.
-//! - `transposed`: b is turned first, so that both are read along rows.
-//! - `four minima`: four chains of minima instead of one.
-//! - `vectors`: a minimum for each lane of some vectors.
-//! - `rows`: a row of results at a time takes a(i, k) + row k of b: no chain, but a load and a store a step.
-//! - `eight rows`: eight rows of b at a time, one load and one store for eight steps.
-//! - `packed`: production on one thread: operands copied in the order of use, in blocks that stay in the caches, and tiles of 8 rows × 3
-//!   vectors of results in registers.
-//! - `threads`: production: parts of the rows on all threads.
 //!
 //! `min-plus/paths` is what it is for: shortest paths between all pairs.
 //!
@@ -50,23 +26,14 @@ use relief_numeric::element::Element;
 use relief_numeric::min_plus::LIMIT;
 
 use crate::array::{Array, Fill, Kind, Layout, mix};
-use crate::family::{Class, Family, Ladder, Lesson, Operation, Problem, Scale, Variant, Work};
+use crate::family::{Class, Family, Ladder, Lesson, Operation, Problem, Scale, Work};
 
-macro_rules! ladder {
-    ($name:literal, $about:literal, $numbers:ident) => {
-        Box::new(Ladder {
-            name: $name,
-            about: $about,
-            axis: None,
-            checks: || {
-                let of = |n| Product::new(Numbers::$numbers, n);
-                [0, 1, 2, 5, 33, 64, 65, 130, 259].map(of).into()
-            },
-            cases: |scale| cases(Numbers::$numbers, scale),
-            huge: Vec::new,
-            variants: variants(Numbers::$numbers),
-        })
-    };
+fn ladder(name: &'static str, about: &'static str, numbers: Numbers) -> Box<Ladder<Product>> {
+    let variants = on_both!(cpu::variants(), gpu::variants(numbers));
+    let of = move |n| Product { numbers, n };
+    let ladder =
+        Ladder::new(name, about, variants).checks(move || [0, 1, 2, 5, 33, 64, 65, 130, 259].map(of).into());
+    Box::new(ladder.cases(move |scale| cases(scale).into_iter().map(of).collect()))
 }
 
 /// The family.
@@ -86,51 +53,42 @@ pub fn family() -> Family {
                     operands in registers but loads them from memory for each thread.",
         },
         ladders: vec![
-            ladder!(
+            ladder(
                 "min-plus/f32",
                 "min over k of a(i, k) + b(k, j), f32 of both signs",
-                Signed
+                Numbers::Signed,
             ),
-            ladder!(
+            ladder(
                 "min-plus/f32-non-negative",
                 "min over k of a(i, k) + b(k, j), f32 of 0 and more",
-                NonNegative
+                Numbers::NonNegative,
             ),
-            ladder!(
+            ladder(
                 "min-plus/i32",
                 "min over k of a(i, k) + b(k, j), i32, saturating",
-                Integers
+                Numbers::Integers,
             ),
-            ladder!(
+            ladder(
                 "min-plus/u16",
                 "min over k of a(i, k) + b(k, j), u16, saturating",
-                Shorts
+                Numbers::Shorts,
             ),
             Box::new(paths::ladder()),
         ],
     }
 }
 
-fn variants(numbers: Numbers) -> Vec<Variant<Product>> {
-    #[allow(unused_mut)]
-    let mut variants = cpu::variants(numbers);
-    #[cfg(feature = "gpu")]
-    variants.extend(gpu::variants(numbers));
-    variants
-}
-
-fn cases(numbers: Numbers, scale: Scale) -> Vec<Product> {
-    let sides: &[u64] = match (scale.class, scale.quick) {
+fn cases(scale: Scale) -> Vec<usize> {
+    let sides: &[usize] = match (scale.class, scale.quick) {
         (Class::Software, _) => &[256],
         (Class::Cpu, true) => &[512],
         (Class::Gpu, true) => &[2_048],
         (Class::Cpu, false) => &[100, 1_000, 4_096],
         (Class::Gpu, false) => &[100, 1_000, 4_096, 6_300, 16_384],
     };
-    let of = |n: &u64| Product::new(numbers, *n as usize);
     match scale.size {
-        Some(size) => vec![of(&size.isqrt().max(1))],
-        None => sides.iter().map(of).collect(),
+        Some(size) => vec![size.isqrt().max(1) as usize],
+        None => sides.to_vec(),
     }
 }
 
@@ -153,11 +111,7 @@ impl Numbers {
     }
 
     const fn kind(self) -> Kind {
-        match self {
-            Self::Signed | Self::NonNegative => Kind::F32,
-            Self::Integers => Kind::U32,
-            Self::Shorts => Kind::U16,
-        }
+        Kind::of(self.element())
     }
 }
 
@@ -172,10 +126,6 @@ struct Product {
 const ROWS: usize = 257;
 
 impl Product {
-    const fn new(numbers: Numbers, n: usize) -> Self {
-        Self { numbers, n }
-    }
-
     /// Numbers from one row to the next.
     const fn pitch(&self) -> usize {
         self.n

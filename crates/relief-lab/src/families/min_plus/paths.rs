@@ -5,10 +5,7 @@
 //! Least work: n³ operations, each an addition with its minimum: those of Floyd and Warshall. By squaring there are as many times ⌈log₂ n⌉,
 //! fewer on the CPU, which ends when nothing changes.
 //!
-//! - `vertices`: Floyd and Warshall's, one vertex after the other, all rows for each.
-//! - `squares`: products of paths with themselves.
-//! - `blocks`: production: the vertices in blocks; most of the work is products. On devices beside a small kernel for each block.
-//! - `threads`: production on the CPU: the rows of a product on all threads.
+//! `vertices` is Floyd and Warshall's; in blocks most of the work is products.
 
 use rayon::prelude::*;
 use relief_numeric::min_plus::paths::{
@@ -17,7 +14,7 @@ use relief_numeric::min_plus::paths::{
 };
 
 use crate::array::{Array, Fill, Layout, mix};
-use crate::family::{Class, Failure, Ladder, OnCpu, Operation, Outcome, Problem, Scale, Variant, Work};
+use crate::family::{Class, Failure, Ladder, OnCpu, Operation, Outcome, Problem, Variant, Work};
 
 /// Paths between so many vertices.
 pub(super) struct Paths {
@@ -35,34 +32,24 @@ impl Paths {
 }
 
 pub(super) fn ladder() -> Ladder<Paths> {
-    #[allow(unused_mut)]
-    let mut variants = on_cpu();
-    #[cfg(feature = "gpu")]
-    variants.extend(gpu::variants());
-    Ladder {
-        name: "min-plus/paths",
-        about: "the lengths of shortest paths between all pairs of vertices, f32",
-        axis: None,
-        checks: || [0, 1, 2, 33, 130, 200].map(|vertices| Paths { vertices }).into(),
-        cases: |scale: Scale| {
-            let sides: &[u64] = match (scale.class, scale.quick) {
+    let variants = on_both!(on_cpu(), gpu::variants());
+    let about = "the lengths of shortest paths between all pairs of vertices, f32";
+    let of = |vertices| Paths { vertices };
+    Ladder::new("min-plus/paths", about, variants)
+        .checks(move || [0, 1, 2, 33, 130, 200].map(of).into())
+        .cases(move |scale| {
+            let sides: &[usize] = match (scale.class, scale.quick) {
                 (Class::Software, _) => &[256],
                 (Class::Cpu, true) => &[512],
                 (Class::Cpu, false) => &[1_000],
                 (Class::Gpu, true) => &[1_000],
                 (Class::Gpu, false) => &[1_000, 3_000],
             };
-            let of = |vertices: u64| Paths {
-                vertices: vertices as usize,
-            };
             match scale.size {
-                Some(size) => vec![of(size.isqrt().max(1))],
+                Some(size) => vec![of(size.isqrt().max(1) as usize)],
                 None => sides.iter().copied().map(of).collect(),
             }
-        },
-        huge: Vec::new,
-        variants,
-    }
+        })
 }
 
 impl Problem for Paths {
@@ -253,16 +240,8 @@ mod gpu {
             buffer: &call.outputs[0],
             pitch: p.pitch() as u32,
         };
-        let (scratch, found) = (&call.scratch[0], &call.scratch[1]);
-        shortest_paths(
-            call.gpu,
-            way,
-            Element::F32,
-            p.vertices as u32,
-            paths,
-            found,
-            scratch,
-        )?;
+        let (n, scratch, found) = (p.vertices as u32, &call.scratch[0], &call.scratch[1]);
+        shortest_paths(call.gpu, way, Element::F32, n, paths, found, scratch)?;
         Ok(())
     }
 }

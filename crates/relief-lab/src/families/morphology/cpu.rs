@@ -6,14 +6,14 @@ use relief_numeric::matrix::{Matrix, MatrixMut};
 use relief_numeric::morphology::cpu::{Morphology, Sample};
 use relief_numeric::morphology::{Height, Operator, StructuringFunction};
 
-use super::Dilation;
+use super::{Dilation, squared};
 use crate::array::{Element, Kind, Layout};
 use crate::families::strips;
 use crate::family::{Failure, OnCpu, Outcome, Problem as _, Variant};
 
 /// A way to dilate.
 trait Way: Send + Sync + 'static {
-    fn take<S: Lane>(&self, p: &Dilation, call: OnCpu<'_>) -> Outcome;
+    fn take<S: Lane>(&self, p: &Dilation, call: &mut OnCpu<'_>) -> Outcome;
 }
 
 /// A sample and what its sums are.
@@ -87,13 +87,10 @@ impl Lane for f32 {
 fn function<S: Lane>(p: &Dilation, square: bool) -> Option<StructuringFunction<S::Height>> {
     let (one, other) = S::heights(p);
     let function = super::function(p.radius, &one, &other)?;
-    if !square {
-        return Some(function);
+    match square {
+        true => squared(p.radius, &function),
+        false => Some(function),
     }
-    let reach = p.radius as i32;
-    let places = (-reach..=reach).flat_map(|t| (-reach..=reach).map(move |s| (s, t)));
-    let heights: Vec<_> = places.map(|(s, t)| function.height(s, t)).collect();
-    StructuringFunction::new(p.radius, &heights).ok()
 }
 
 pub(super) fn variants(kind: Kind, separable: bool) -> Vec<Variant<Dilation>> {
@@ -152,19 +149,9 @@ fn variant(name: &'static str, idea: &'static str, way: impl Way) -> Variant<Dil
 }
 
 /// What follows rows becomes 0, after the rows.
-fn take<S: Lane>(way: &impl Way, p: &Dilation, call: OnCpu<'_>) -> Outcome {
-    let OnCpu {
-        inputs,
-        outputs,
-        scratch,
-    } = call;
-    let call = OnCpu {
-        inputs,
-        outputs: &mut *outputs,
-        scratch,
-    };
-    way.take::<S>(p, call)?;
-    for row in outputs[0].slice_mut::<S>().chunks_exact_mut(p.pitch()) {
+fn take<S: Lane>(way: &impl Way, p: &Dilation, mut call: OnCpu<'_>) -> Outcome {
+    way.take::<S>(p, &mut call)?;
+    for row in call.outputs[0].slice_mut::<S>().chunks_exact_mut(p.pitch()) {
         row[p.width..].fill(S::zeroed());
     }
     Ok(())
@@ -197,15 +184,12 @@ impl<H: Height> Reversed<H> {
 struct Definition;
 
 impl Way for Definition {
-    fn take<S: Lane>(&self, p: &Dilation, call: OnCpu<'_>) -> Outcome {
+    fn take<S: Lane>(&self, p: &Dilation, call: &mut OnCpu<'_>) -> Outcome {
         let heights = Reversed::of::<S>(p);
         let picture = call.inputs[0].slice::<S>();
         let (side, pitch, reach) = (p.side(), p.pitch(), p.radius as usize);
-        for (y, out) in call.outputs[0]
-            .slice_mut::<S>()
-            .chunks_exact_mut(pitch)
-            .enumerate()
-        {
+        let rows = call.outputs[0].slice_mut::<S>().chunks_exact_mut(pitch);
+        for (y, out) in rows.enumerate() {
             for (x, out) in out[..p.width].iter_mut().enumerate() {
                 let mut most = S::LOWEST;
                 // rung: morphology on cpu: definition
@@ -229,17 +213,14 @@ impl Way for Definition {
 struct Heights;
 
 impl Way for Heights {
-    fn take<S: Lane>(&self, p: &Dilation, call: OnCpu<'_>) -> Outcome {
+    fn take<S: Lane>(&self, p: &Dilation, call: &mut OnCpu<'_>) -> Outcome {
         let heights = Reversed::of::<S>(p);
         let picture = call.inputs[0].slice::<S>();
         let (side, pitch, reach) = (p.side(), p.pitch(), p.radius as usize);
         let isa = Isa::best();
         let most: &mut [S::Sum] = bytemuck::cast_slice_mut(call.scratch[0].slice_mut::<u32>());
-        for (y, out) in call.outputs[0]
-            .slice_mut::<S>()
-            .chunks_exact_mut(pitch)
-            .enumerate()
-        {
+        let rows = call.outputs[0].slice_mut::<S>().chunks_exact_mut(pitch);
+        for (y, out) in rows.enumerate() {
             most.fill(S::LOWEST);
             for t in 0..side {
                 let row = (y + t).wrapping_sub(reach);
@@ -256,13 +237,8 @@ impl Way for Heights {
                             Some(down) => (heights.one[s], Some(*down)),
                             None => (heights.one[t * side + s], None),
                         };
-                        take_height::<S>(
-                            isa,
-                            &row[from..from + count],
-                            across,
-                            down,
-                            &mut most[to..to + count],
-                        );
+                        let (row, most) = (&row[from..from + count], &mut most[to..to + count]);
+                        take_height::<S>(isa, row, across, down, most);
                     }
                 }
             }
@@ -309,15 +285,14 @@ struct Production {
 }
 
 impl Way for Production {
-    fn take<S: Lane>(&self, p: &Dilation, call: OnCpu<'_>) -> Outcome {
+    fn take<S: Lane>(&self, p: &Dilation, call: &mut OnCpu<'_>) -> Outcome {
         let function = function::<S>(p, self.square);
         let function = function.ok_or_else(|| Failure::Failed("no such function".to_owned()))?;
         let morphology = Morphology::<S>::new(Operator::Dilation, &function);
         let picture = Matrix::new(call.inputs[0].slice::<S>(), p.height, p.width, p.pitch())?;
-        let strips = if self.threads {
-            strips(p.height, p.radius as usize)
-        } else {
-            1
+        let strips = match self.threads {
+            true => strips(p.height, p.radius as usize),
+            false => 1,
         };
         let rows = p.height.div_ceil(strips);
         let out = call.outputs[0].slice_mut::<S>().par_chunks_mut(rows * p.pitch());

@@ -2,13 +2,13 @@
 #![allow(unsafe_code)]
 
 use cubecl::prelude::*;
-use relief_kernels::device::{Operand, on_client, start};
+use relief_kernels::device::{Operand, launch};
 use relief_kernels::policy::Tuning;
 use relief_numeric::element::Element;
+use relief_numeric::morphology::Operator;
 use relief_numeric::morphology::gpu::{self as production, Morphology, Size};
-use relief_numeric::morphology::{Operator, StructuringFunction};
 
-use super::Dilation;
+use super::{Dilation, squared};
 use crate::array::{Kind, Layout};
 use crate::family::{Failure, OnGpu, Outcome, Problem as _, Variant};
 
@@ -38,11 +38,13 @@ pub(super) fn variants(kind: Kind, separable: bool) -> Vec<Variant<Dilation>> {
             "square",
             "as if it were not separable",
             |p: &Dilation, call| {
-                let function = p.whole_function().and_then(|function| squared(p, &function));
+                let function = p
+                    .whole_function()
+                    .and_then(|function| squared(p.radius, &function));
                 let function = function.ok_or_else(|| Failure::Failed("no such function".to_owned()))?;
                 let size = size(p);
                 let (from, to) = (&call.inputs[0], &call.outputs[0]);
-                Morphology::new(call.gpu, Operator::Dilation, &function, p.element())?
+                Morphology::new(call.gpu, Operator::Dilation, &function, p.kind.element())?
                     .apply(call.gpu, size, from, to)?;
                 Ok(())
             },
@@ -79,12 +81,6 @@ pub(super) fn words(p: &Dilation) -> Vec<u32> {
 }
 
 // rung: morphology on gpu: square = `tuned` with a height for each place of the square
-fn squared(p: &Dilation, function: &StructuringFunction<i32>) -> Option<StructuringFunction<i32>> {
-    let reach = p.radius as i32;
-    let places = (-reach..=reach).flat_map(|t| (-reach..=reach).map(move |s| (s, t)));
-    let heights: Vec<_> = places.map(|(s, t)| function.height(s, t)).collect();
-    StructuringFunction::new(p.radius, &heights).ok()
-}
 
 const fn size(p: &Dilation) -> Size {
     Size {
@@ -101,8 +97,10 @@ fn tuned(p: &Dilation, call: &OnGpu<'_>, tuning: Option<Tuning>) -> Outcome {
     let (whole, real) = (p.whole_function(), p.function());
     let of = Operator::Dilation;
     let morphology = match (p.kind, whole, real) {
-        (Kind::F32, _, Some(real)) => Morphology::with_heights(call.gpu, of, &real, p.element(), heights)?,
-        (_, Some(whole), _) => Morphology::with_heights(call.gpu, of, &whole, p.element(), heights)?,
+        (Kind::F32, _, Some(real)) => {
+            Morphology::with_heights(call.gpu, of, &real, p.kind.element(), heights)?
+        }
+        (_, Some(whole), _) => Morphology::with_heights(call.gpu, of, &whole, p.kind.element(), heights)?,
         _ => return Err(Failure::Failed("no such function".to_owned())),
     };
     let (from, to) = (&call.inputs[0], &call.outputs[0]);
@@ -180,7 +178,7 @@ fn simple(p: &Dilation, call: &OnGpu<'_>, way: Way) -> Outcome {
         return Err(Failure::Unsupported("it would take long".to_owned()));
     }
     let plan = Plan {
-        element: p.element(),
+        element: p.kind.element(),
         separable: p.separable,
         radius: p.radius,
         tile: way == Way::Tile,
@@ -190,76 +188,49 @@ fn simple(p: &Dilation, call: &OnGpu<'_>, way: Way) -> Outcome {
     if down > 65_535 {
         return Err(Failure::Unsupported("more rows than a launch has".to_owned()));
     }
-    let launch = Launch { p, call, plan };
-    let grid = CubeCount::Static(across, down, 1);
-    let gpu = call.gpu;
+    match plan.is_float() {
+        true => launched::<f32>(p, call, way, plan, f32::NEG_INFINITY.to_bits(), (across, down)),
+        false => {
+            let least = (-1_i32 << 20).cast_unsigned();
+            launched::<i32>(p, call, way, plan, least, (across, down))
+        }
+    }
+}
+
+fn launched<L: Numeric>(
+    p: &Dilation,
+    call: &OnGpu<'_>,
+    way: Way,
+    plan: Plan,
+    least: u32,
+    (across, down): (u32, u32),
+) -> Outcome {
+    let (picture, heights, out) = (&call.inputs[0], &call.inputs[2], &call.outputs[0]);
+    let (width, height, pitch) = (
+        p.width as u32,
+        p.height as u32,
+        p.pitch() as u32 / plan.per_word(),
+    );
+    let grid = (
+        CubeCount::Static(across, down, 1),
+        CubeDim::new_2d(UNITS.0, UNITS.1),
+    );
+    let output = [Operand::write("the output", out)];
+    // SAFETY: samples are read where row and column are the picture's, heights below the number of taps; words are stored in rows of the picture, up
+    // to their pitch. Places of shared memory are those of the tile. Numbers between are as many as the picture has pixels, and read and written where
+    // row and column are its.
     if way != Way::Lines {
-        gpu.launch(
-            "morphology simple",
-            &plan,
-            &[Operand::write("the output", &call.outputs[0])],
-            || {
-                on_client!(gpu, client => match plan.is_float() {
-                    true => launch.simple::<f32, _>(client, grid.clone()),
-                    false => launch.simple::<i32, _>(client, grid.clone()),
-                });
-            },
-        )?;
+        launch!(call.gpu, "morphology simple", &plan, &output, grid, unsafe dilate_words<L, _>(
+            picture.array(1), heights.array(1), out.array(1), width, height, pitch, least, plan))?;
         return Ok(());
     }
-    for down in [false, true] {
-        let to = if down { &call.outputs[0] } else { &call.scratch[0] };
-        gpu.launch(
-            "morphology lines",
-            &(plan, down),
-            &[Operand::write("the output", to)],
-            || {
-                on_client!(gpu, client => match plan.is_float() {
-                    true => launch.lines::<f32, _>(client, grid.clone(), down),
-                    false => launch.lines::<i32, _>(client, grid.clone(), down),
-                });
-            },
-        )?;
-    }
+    let (name, between) = ("morphology lines", &call.scratch[0]);
+    let first = [Operand::write("the output", between)];
+    launch!(call.gpu, name, &(plan, false), &first, grid.clone(), unsafe dilate_rows<L, _>(
+        picture.array(1), heights.array(1), between.array(1), width, height, pitch, least, plan))?;
+    launch!(call.gpu, name, &(plan, true), &output, grid, unsafe dilate_columns<L, _>(
+        between.array(1), heights.array(1), out.array(1), width, height, pitch, least, plan))?;
     Ok(())
-}
-
-struct Launch<'a> {
-    p: &'a Dilation,
-    call: &'a OnGpu<'a>,
-    plan: Plan,
-}
-
-impl Launch<'_> {
-    fn least(&self) -> u32 {
-        match self.plan.is_float() {
-            true => f32::NEG_INFINITY.to_bits(),
-            false => (-1_i32 << 20).cast_unsigned(),
-        }
-    }
-
-    fn simple<L: Numeric, R: Runtime>(&self, client: &ComputeClient<R>, grid: CubeCount) {
-        // SAFETY: samples are read where row and column are the picture's, heights below the number of taps; words are stored in rows of the picture, up
-        // to their pitch. Places of shared memory are those of the tile.
-        start!(client, (grid, CubeDim::new_2d(UNITS.0, UNITS.1)), unsafe dilate_words<L, _>(
-            self.call.inputs[0].array(1), self.call.inputs[2].array(1), self.call.outputs[0].array(1),
-            self.p.width as u32, self.p.height as u32, self.p.pitch() as u32 / self.plan.per_word(),
-            self.least(), self.plan));
-    }
-
-    fn lines<L: Numeric, R: Runtime>(&self, client: &ComputeClient<R>, grid: CubeCount, down: bool) {
-        // SAFETY: as of `simple`; numbers between are as many as the picture has pixels, and read and written where row and column are its.
-        match down {
-            false => start!(client, (grid, CubeDim::new_2d(UNITS.0, UNITS.1)), unsafe dilate_rows<L, _>(
-                self.call.inputs[0].array(1), self.call.inputs[2].array(1), self.call.scratch[0].array(1),
-                self.p.width as u32, self.p.height as u32, self.p.pitch() as u32 / self.plan.per_word(),
-                self.least(), self.plan)),
-            true => start!(client, (grid, CubeDim::new_2d(UNITS.0, UNITS.1)), unsafe dilate_columns<L, _>(
-                self.call.scratch[0].array(1), self.call.inputs[2].array(1),
-                self.call.outputs[0].array(1), self.p.width as u32, self.p.height as u32,
-                self.p.pitch() as u32 / self.plan.per_word(), self.least(), self.plan)),
-        }
-    }
 }
 
 /// The sample at (x, y), the least outside.

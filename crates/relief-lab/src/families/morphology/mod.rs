@@ -8,46 +8,37 @@
 //! once. Samples of 8 and 16 bits count as operations of 32 bits do: a CPU, whose vectors then hold four or two times as many, goes past that
 //! ceiling. (Envelopes of parabolas can be had in a number of operations that does not depend on k, but not side by
 //! side: see `distance`.)
-//!
-//! On devices:
-//! - `definition`: a unit for each word, samples and heights from memory.
-//! - `tile`: the same with a tile and its border in shared memory.
-//! - `rows, then columns`: separable: a kernel for each, the picture in between in memory as 32-bit numbers.
-//! - `square`: separable: as if it were not, the best of the other ladder.
-//! - `tuned`: four columns of some rows for a unit, samples and heights as vectors from shared memory; separable: strips, with a ring
-//!   of rows in shared memory, both functions in registers; but for k = 3 of integers, which are squares.
-//! - `production`: that in its tuned layout.
-//!
-//! On the CPU:
-//! - `definition`: pixel by pixel.
-//! - `heights`: height by height, a row of results at a time: a load and a store for each.
-//! - `square`: separable: as if it were not.
-//! - `vectors`: production on one thread: two rows of results in registers.
-//! - `threads production`: a strip for each thread.
 
 mod cpu;
 #[cfg(feature = "gpu")]
 mod gpu;
 
-#[cfg(feature = "gpu")]
-use relief_numeric::element::Element;
 use relief_numeric::morphology::StructuringFunction;
 
 use crate::array::{Array, Fill, Kind, Layout, mix};
-use crate::family::{Class, Family, Ladder, Lesson, Operation, Problem, Scale, Variant, Work};
+use crate::family::{Class, Family, Ladder, Lesson, Operation, Problem, Scale, Work};
 
-macro_rules! ladder {
-    ($name:literal, $about:literal, $kind:ident, $separable:literal) => {
-        Box::new(Ladder {
-            name: $name,
-            about: $about,
-            axis: Some("k"),
-            checks: || checks(Kind::$kind, $separable),
-            cases: |scale| cases(Kind::$kind, $separable, scale),
-            huge: || huge(Kind::$kind, $separable),
-            variants: variants(Kind::$kind, $separable),
-        })
+fn ladder(name: &'static str, about: &'static str, kind: Kind, separable: bool) -> Box<Ladder<Dilation>> {
+    let variants = on_both!(cpu::variants(kind, separable), gpu::variants(kind, separable));
+    let of = move |(width, height, radius)| Dilation {
+        kind,
+        separable,
+        radius,
+        width,
+        height,
     };
+    let ladder = Ladder::new(name, about, variants)
+        .axis("k")
+        .checks(move || CHECKS.map(of).into())
+        .cases(move |scale| cases(scale).into_iter().map(of).collect())
+        .huge(move || {
+            vec![of(match kind {
+                Kind::U8 => (65_600, 65_551, 1),
+                Kind::U16 => (46_400, 46_351, 1),
+                _ => (32_780, 32_777, 1),
+            })]
+        });
+    Box::new(ladder)
 }
 
 /// The family.
@@ -66,52 +57,44 @@ pub fn family() -> Family {
                     latency and not the number of loads. Two separable kernels write the picture between.",
         },
         ladders: vec![
-            ladder!(
+            ladder(
                 "morphology/dilation-u8",
                 "dilation by k × k heights, u8",
-                U8,
-                false
+                Kind::U8,
+                false,
             ),
-            ladder!(
+            ladder(
                 "morphology/dilation-u16",
                 "dilation by k × k heights, u16",
-                U16,
-                false
+                Kind::U16,
+                false,
             ),
-            ladder!(
+            ladder(
                 "morphology/dilation-f32",
                 "dilation by k × k heights, f32",
-                F32,
-                false
+                Kind::F32,
+                false,
             ),
-            ladder!(
+            ladder(
                 "morphology/paraboloid-u8",
                 "dilation by a sum of k and k heights, u8",
-                U8,
-                true
+                Kind::U8,
+                true,
             ),
-            ladder!(
+            ladder(
                 "morphology/paraboloid-u16",
                 "dilation by a sum of k and k heights, u16",
-                U16,
-                true
+                Kind::U16,
+                true,
             ),
-            ladder!(
+            ladder(
                 "morphology/paraboloid-f32",
                 "dilation by a sum of k and k heights, f32",
-                F32,
-                true
+                Kind::F32,
+                true,
             ),
         ],
     }
-}
-
-fn variants(kind: Kind, separable: bool) -> Vec<Variant<Dilation>> {
-    #[allow(unused_mut)]
-    let mut variants = cpu::variants(kind, separable);
-    #[cfg(feature = "gpu")]
-    variants.extend(gpu::variants(kind, separable));
-    variants
 }
 
 /// A picture to be dilated.
@@ -124,31 +107,23 @@ struct Dilation {
     height: usize,
 }
 
-fn checks(kind: Kind, separable: bool) -> Vec<Dilation> {
-    let shapes = [
-        (0, 0, 1),
-        (5, 0, 1),
-        (0, 5, 1),
-        (1, 1, 0),
-        (1, 70, 1),
-        (33, 2, 2),
-        (67, 70, 3),
-        (130, 19, 4),
-        (261, 40, 1),
-        (150, 47, 7),
-        (70, 61, 15),
-    ];
-    let of = |(width, height, radius)| Dilation {
-        kind,
-        separable,
-        radius,
-        width,
-        height,
-    };
-    shapes.into_iter().map(of).collect()
-}
+/// Widths, heights and radii.
+const CHECKS: [(usize, usize, u32); 11] = [
+    (0, 0, 1),
+    (5, 0, 1),
+    (0, 5, 1),
+    (1, 1, 0),
+    (1, 70, 1),
+    (33, 2, 2),
+    (67, 70, 3),
+    (130, 19, 4),
+    (261, 40, 1),
+    (150, 47, 7),
+    (70, 61, 15),
+];
 
-fn cases(kind: Kind, separable: bool, scale: Scale) -> Vec<Dilation> {
+/// Squares, with their radii.
+fn cases(scale: Scale) -> Vec<(usize, usize, u32)> {
     let (sides, radii): (&[u64], &[u32]) = match (scale.class, scale.quick) {
         (Class::Software, _) => (&[256], &[1]),
         (Class::Cpu, true) => (&[1_024], &[3]),
@@ -163,30 +138,13 @@ fn cases(kind: Kind, separable: bool, scale: Scale) -> Vec<Dilation> {
     for side in sides {
         // Of small pictures one function says enough.
         let radii = if Some(*side) == last { radii } else { &[7] };
-        cases.extend(radii.iter().map(|radius| Dilation {
-            kind,
-            separable,
-            radius: *radius,
-            width: *side as usize,
-            height: *side as usize,
-        }));
+        cases.extend(
+            radii
+                .iter()
+                .map(|radius| (*side as usize, *side as usize, *radius)),
+        );
     }
     cases
-}
-
-fn huge(kind: Kind, separable: bool) -> Vec<Dilation> {
-    let (width, height) = match kind {
-        Kind::U8 => (65_600, 65_551),
-        Kind::U16 => (46_400, 46_351),
-        _ => (32_780, 32_777),
-    };
-    vec![Dilation {
-        kind,
-        separable,
-        radius: 1,
-        width,
-        height,
-    }]
 }
 
 impl Dilation {
@@ -208,15 +166,6 @@ impl Dilation {
 
     const fn is_empty(&self) -> bool {
         self.width == 0 || self.height == 0
-    }
-
-    #[cfg(feature = "gpu")]
-    const fn element(&self) -> Element {
-        match self.kind {
-            Kind::U8 => Element::U8,
-            Kind::U16 => Element::U16,
-            _ => Element::F32,
-        }
     }
 
     /// What the greatest sample is about, and the depth of the lowest height.
@@ -342,13 +291,20 @@ fn function<H: relief_numeric::morphology::Height>(
     }
 }
 
+/// A function with a height for each place of its square, as if it were not separable.
+fn squared<H: relief_numeric::morphology::Height>(
+    radius: u32,
+    function: &StructuringFunction<H>,
+) -> Option<StructuringFunction<H>> {
+    let reach = radius as i32;
+    let places = (-reach..=reach).flat_map(|t| (-reach..=reach).map(move |s| (s, t)));
+    let heights: Vec<_> = places.map(|(s, t)| function.height(s, t)).collect();
+    StructuringFunction::new(radius, &heights).ok()
+}
+
 impl Problem for Dilation {
     fn label(&self) -> String {
-        let kind = match self.kind {
-            Kind::U8 => "u8",
-            Kind::U16 => "u16",
-            _ => "f32",
-        };
+        let kind = self.kind.name();
         format!("{} × {} {kind}, k = {}", self.width, self.height, self.side())
     }
 

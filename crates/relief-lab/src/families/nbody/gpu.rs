@@ -2,7 +2,7 @@
 #![allow(unsafe_code)]
 
 use cubecl::prelude::*;
-use relief_kernels::device::{Operand, cubes, on_client, start};
+use relief_kernels::device::{Operand, launch, line};
 use relief_kernels::policy::Tuning;
 use relief_numeric::nbody::Space;
 use relief_numeric::nbody::gpu::{self as production, Bodies};
@@ -78,16 +78,8 @@ fn tiles(problem: &Pull, call: &OnGpu<'_>, tuning: Tuning, parts: usize) -> Outc
         count: problem.bodies,
     };
     let scratch = call.scratch.first().unwrap_or(&call.outputs[0]);
-    production::accelerations_with(
-        call.gpu,
-        tuning,
-        parts,
-        &problem.interaction()?,
-        bodies,
-        bodies,
-        &call.outputs[0],
-        scratch,
-    )?;
+    let (of, to) = (problem.interaction()?, &call.outputs[0]);
+    production::accelerations_with(call.gpu, tuning, parts, &of, bodies, bodies, to, scratch)?;
     Ok(())
 }
 
@@ -99,17 +91,12 @@ fn far(problem: &Pull, call: &OnGpu<'_>, vector: u32) -> Outcome {
     let Ok(count) = u32::try_from(problem.bodies) else {
         return Err(Failure::Unsupported("more than 2^32 bodies".to_owned()));
     };
-    let grid = cubes(call.gpu, count.div_ceil(UNITS));
     let (from, to) = (&call.inputs[0], &call.outputs[0]);
-    call.gpu
-        .launch("nbody far", &vector, &[Operand::write("the output", to)], || {
-            on_client!(call.gpu, client => {
-                // SAFETY: bodies are compared with `count`, and both buffers have four words for each.
-                start!(client, (grid.clone(), CubeDim::new_1d(UNITS)), unsafe pull_far(
-                    vector as usize, from.array(vector as usize), to.array(1), count,
-                    SOFTENING * SOFTENING, vector));
-            })
-        })?;
+    // SAFETY: bodies are compared with `count`, and both buffers have four words for each.
+    launch!(
+        call.gpu, "nbody far", &vector, &[Operand::write("the output", to)], line(call.gpu, count, UNITS),
+        unsafe pull_far(
+            vector as usize, from.array(vector as usize), to.array(1), count, SOFTENING * SOFTENING, vector))?;
     Ok(())
 }
 

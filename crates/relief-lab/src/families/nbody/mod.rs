@@ -8,19 +8,6 @@
 //! The compiler of CUDA C++ guards a root by 3 slots more against numbers below 2⁻¹²⁶, which `naive` and `vectors` pay. Where it
 //! sees that there are none it does not: production writes its squares so that it does, and takes 13 slots.
 //!
-//! On devices:
-//! - `naive`: a unit for each body; four loads of a word for each that pulls.
-//! - `vectors`: the same with one load of 16 bytes.
-//! - `shared tiles`: a cube loads as many bodies as it has units, once for all of them.
-//! - `split`: one body a unit, but the bodies that pull are cut into parts, a cube for each: few bodies fill a large device.
-//! - `mixed`: production: parts, and several bodies a unit, so that what was loaded is used as often, with its layout tuned; a second kernel adds the parts in their order.
-//!
-//! On the CPU:
-//! - `naive`: a body after the other, with a root and a division.
-//! - `lanes, exact roots`: 32 bodies are pulled at once, as vectors, with a root and a division.
-//! - `lanes`: the production kernel on one thread: roots begun from the bits and mended twice.
-//! - `threads`: production: parts of the bodies dealt to all threads.
-//!
 //! In `nbody/torus` dots repel each other in a square that repeats: 2 roundings and some operations more, of which the bound knows nothing.
 //!
 //! The source: 16 128 particles, 229–329 GFLOPS.
@@ -34,7 +21,7 @@ use relief_numeric::nbody::{Body, Interaction, Space};
 
 use crate::array::{Array, Fill, Layout, mix};
 use crate::family::{
-    Class, Failure, Family, Ladder, Lesson, Operation, Outcome, Problem, Scale, Tolerance, Variant, Work,
+    Class, Failure, Family, Ladder, Lesson, Operation, Outcome, Problem, Scale, Tolerance, Work,
 };
 
 /// The family.
@@ -54,59 +41,40 @@ pub fn family() -> Family {
                     and divisions take longer than all the rest.",
         },
         ladders: vec![
-            Box::new(Ladder {
-                name: "nbody",
-                about: "out(i) = Σ m(j) d / (d² + ε²)^(3/2), three dimensions",
-                axis: None,
-                checks: || checks(Space::Free),
-                cases: |scale| cases(scale, Space::Free),
-                huge: Vec::new,
-                variants: variants(Space::Free),
-            }),
-            Box::new(Ladder {
-                name: "nbody/torus",
-                about: "out(i) = −Σ m(j) g(d) / (h(d) + ε²), in a square that repeats",
-                axis: None,
-                checks: || checks(TORUS),
-                cases: |scale| cases(scale, TORUS),
-                huge: Vec::new,
-                variants: variants(TORUS),
-            }),
+            ladder(
+                "nbody",
+                "out(i) = Σ m(j) d / (d² + ε²)^(3/2), three dimensions",
+                Space::Free,
+            ),
+            ladder(
+                "nbody/torus",
+                "out(i) = −Σ m(j) g(d) / (h(d) + ε²), in a square that repeats",
+                Space::Torus(1.0),
+            ),
         ],
     }
 }
 
-const TORUS: Space = Space::Torus(1.0);
-
-fn variants(space: Space) -> Vec<Variant<Pull>> {
-    #[allow(unused_mut)]
-    let mut variants = cpu::variants(space);
-    #[cfg(feature = "gpu")]
-    variants.extend(gpu::variants(space));
-    variants
+fn ladder(name: &'static str, about: &'static str, space: Space) -> Box<Ladder<Pull>> {
+    let variants = on_both!(cpu::variants(space), gpu::variants(space));
+    let of = move |bodies| Pull { bodies, space };
+    let ladder =
+        Ladder::new(name, about, variants).checks(move || [0, 1, 2, 31, 33, 255, 600, 1_025].map(of).into());
+    Box::new(ladder.cases(move |scale| cases(scale).into_iter().map(of).collect()))
 }
 
-fn checks(space: Space) -> Vec<Pull> {
-    let of = |bodies| Pull { bodies, space };
-    [0, 1, 2, 31, 33, 255, 600, 1_025].map(of).into()
-}
-
-fn cases(scale: Scale, space: Space) -> Vec<Pull> {
-    let sizes: &[u64] = match (scale.class, scale.quick) {
+fn cases(scale: Scale) -> Vec<usize> {
+    let sizes: &[usize] = match (scale.class, scale.quick) {
         (Class::Gpu, false) => &[4_096, 16_128, 65_536],
         (Class::Gpu, true) => &[16_128],
         (Class::Cpu, false) => &[4_096, 16_128],
         (Class::Cpu, true) => &[4_096],
         (Class::Software, _) => &[2_048],
     };
-    let of = |bodies: u64| Pull {
-        bodies: bodies as usize,
-        space,
-    };
     match scale.size {
         // More pairs than this take hours.
-        Some(size) => vec![of(size.min(1 << 20))],
-        None => sizes.iter().copied().map(of).collect(),
+        Some(size) => vec![size.min(1 << 20) as usize],
+        None => sizes.to_vec(),
     }
 }
 

@@ -24,25 +24,17 @@ pub use limits::Limits;
 
 use crate::array::{Array, Fill, Layout};
 use crate::family::{
-    Class, Family, Ladder, Lesson, OnCpu, Operation, Outcome, Problem, Scale, Variant, Work,
+    AnyLadder, Class, Family, Ladder, Lesson, OnCpu, Operation, Outcome, Problem, Scale, Variant, Work,
 };
 
 /// The family.
 #[must_use]
 pub fn family() -> Family {
-    macro_rules! ladder {
-        ($name:literal, $about:literal, $kernel:ident) => {
-            Box::new(Ladder {
-                name: $name,
-                about: $about,
-                axis: Some("resident warps"),
-                checks: || checks(Kernel::$kernel),
-                cases: |scale| cases(Kernel::$kernel, scale),
-                huge: Vec::new,
-                variants: variants(),
-            })
-        };
-    }
+    let ladder = |name, about, kernel| {
+        let ladder = Ladder::new(name, about, variants()).axis("resident warps");
+        let ladder = ladder.checks(move || checks(kernel));
+        Box::new(ladder.cases(move |scale| cases(kernel, scale))) as Box<dyn AnyLadder>
+    };
     Family {
         name: "occupancy",
         about: "resident warps of a multiprocessor, and what they hide",
@@ -55,13 +47,21 @@ pub fn family() -> Family {
                     latency needs bring nothing.",
         },
         ladders: vec![
-            ladder!(
+            ladder(
                 "occupancy/arithmetic",
                 "out(i) = in(i) + 512, by multiply-adds one after another",
-                Arithmetic
+                Kernel::Arithmetic,
             ),
-            ladder!("occupancy/words", "out(i) = in(i), one word after another", Words),
-            ladder!("occupancy/quads", "out(i) = in(i), 16 bytes after another", Quads),
+            ladder(
+                "occupancy/words",
+                "out(i) = in(i), one word after another",
+                Kernel::Words,
+            ),
+            ladder(
+                "occupancy/quads",
+                "out(i) = in(i), 16 bytes after another",
+                Kernel::Quads,
+            ),
         ],
     }
 }
@@ -113,8 +113,7 @@ fn cases(kernel: Kernel, scale: Scale) -> Vec<Resident> {
 }
 
 fn variants() -> Vec<Variant<Resident>> {
-    #[allow(unused_mut)]
-    let mut variants = vec![Variant::cpu(
+    let variants = vec![Variant::cpu(
         "loop",
         "a processor holds what it runs",
         |p: &Resident, call: OnCpu<'_>| {
@@ -126,9 +125,7 @@ fn variants() -> Vec<Variant<Resident>> {
             Ok(()) as Outcome
         },
     )];
-    #[cfg(feature = "gpu")]
-    variants.extend(gpu::variants());
-    variants
+    on_both!(variants, gpu::variants())
 }
 
 impl Resident {

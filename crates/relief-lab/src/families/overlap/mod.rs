@@ -8,27 +8,15 @@
 //! What both ways carry changes from second to second, so copies of at most 256 MiB each way are timed in
 //! turn with the variants.
 //!
-//! `overlap`, by NVIDIA's driver alone, from page-locked memory, in chunks of 4 MiB, of 16 MiB where that is
-//! less than a thirty-second part:
-//! - `one after another`: one chunk that is everything, in one queue.
-//! - `1 queue`: chunks in one queue: no better.
-//! - `2 queues` … `8 queues`: chunks in turn: one is copied while another is computed and a third comes back.
-//! - `a queue a step`: one queue copies there, one computes, one copies back, and events hand chunks over, so
-//!   that copies of one way follow each other without waiting for the other way.
-//!
-//! By the runtime, from ordinary memory, as a program has it that does not own what it sends:
-//! - `runtime`: one thread that copies, launches, and has three reads on the way.
-//! - `runtime, 2 threads` … : as many, each with a queue of its own. The runtime copies to a device while the
-//!   caller waits: only other threads' work goes on meanwhile.
+//! `overlap` is by NVIDIA's driver alone, from page-locked memory, in chunks of 4 MiB, of 16 MiB where that is less than a
+//! thirty-second part. Its variants `runtime` send ordinary memory, as a program has it that does not own what it sends. The runtime
+//! copies to a device while the caller waits: only other threads' work goes on meanwhile.
 //!
 //! `overlap/chunk` sweeps the chunks: small ones pay for their launches and copies, large ones for the first,
 //! which nothing overlaps, and the last.
 //!
 //! `overlap/bands` is how a design streams: bands of up to 64 MiB that are computed on the device and only
 //! come back, under the way to the host alone.
-//! - `one after another`: a band is computed, then read, then the next.
-//! - `three on the way`: as many reads as the engine has.
-//! - `three on the way, 2 threads`: as the engine does on CUDA.
 //!
 //! What a launch costs, and what waiting for one does, stands among the ceilings. The source names the
 //! technique: two streams that overlap copies and kernels.
@@ -82,6 +70,12 @@ pub fn timelines(machine: &Machine) -> Vec<Timeline> {
 /// The family.
 #[must_use]
 pub fn family() -> Family {
+    let about = "out(i) = 2 654 435 761 · in(i) + 1, from the host and back to it";
+    let streams = Ladder::new("overlap", about, variants(Ways::Streams));
+    let about = "the same in chunks of many sizes";
+    let chunked = Ladder::new("overlap/chunk", about, variants(Ways::Chunks));
+    let about = "out(i) = 2 654 435 761 · i + 1, computed on the device and brought to the host";
+    let banded = Ladder::new("overlap/bands", about, variants(Ways::Bands));
     Family {
         name: "overlap",
         about: "transfers both ways and a kernel at once: what the bus allows",
@@ -95,45 +89,19 @@ pub fn family() -> Family {
                     overlap nothing. Ordinary memory is copied by the host first.",
         },
         ladders: vec![
-            Box::new(Ladder {
-                name: "overlap",
-                about: "out(i) = 2 654 435 761 · in(i) + 1, from the host and back to it",
-                axis: None,
-                checks,
-                cases: |scale| {
-                    sizes(scale)
-                        .into_iter()
-                        .map(|words| there(words, if words > 32 * LARGE { LARGE } else { CHUNK }))
-                        .collect()
-                },
-                huge: Vec::new,
-                variants: variants(Ways::Streams),
-            }),
-            Box::new(Ladder {
-                name: "overlap/chunk",
-                about: "the same in chunks of many sizes",
-                axis: Some("KiB of a chunk"),
-                checks,
-                cases: chunks,
-                huge: Vec::new,
-                variants: variants(Ways::Chunks),
-            }),
-            Box::new(Ladder {
-                name: "overlap/bands",
-                about: "out(i) = 2 654 435 761 · i + 1, computed on the device and brought to the host",
-                axis: None,
-                checks: || {
-                    let bands = |words| Overlap {
-                        words,
-                        chunk: CHUNK,
-                        made: Made::Numbers,
-                    };
-                    [0, 1, 1_000, CHUNK + 77].map(bands).into()
-                },
-                cases: bands,
-                huge: Vec::new,
-                variants: variants(Ways::Bands),
-            }),
+            Box::new(streams.checks(checks).cases(|scale| {
+                let of = |words| there(words, if words > 32 * LARGE { LARGE } else { CHUNK });
+                sizes(scale).into_iter().map(of).collect()
+            })),
+            Box::new(chunked.axis("KiB of a chunk").checks(checks).cases(chunks)),
+            Box::new(banded.cases(bands).checks(|| {
+                let of = |words| Overlap {
+                    words,
+                    chunk: CHUNK,
+                    made: Made::Numbers,
+                };
+                [0, 1, 1_000, CHUNK + 77].map(of).into()
+            })),
         ],
     }
 }
@@ -204,17 +172,12 @@ enum Ways {
 }
 
 fn variants(ways: Ways) -> Vec<Variant<Overlap>> {
-    #[allow(unused_mut)]
-    let mut variants = vec![Variant::cpu(
+    let variants = vec![Variant::cpu(
         "threads",
         "there is nowhere to go: a loop, dealt to all threads",
         |p: &Overlap, call: OnCpu<'_>| on_host(p, call),
     )];
-    #[cfg(feature = "gpu")]
-    variants.extend(gpu::variants(ways));
-    #[cfg(not(feature = "gpu"))]
-    let _ = ways;
-    variants
+    on_both!(variants, gpu::variants(ways))
 }
 
 /// Words that go to a device and come back in chunks, or are made there.

@@ -2,7 +2,7 @@
 #![allow(unsafe_code)]
 
 use cubecl::prelude::*;
-use relief_kernels::device::{Buffer, Gpu, Operand, cubes, on_client, start};
+use relief_kernels::device::{Operand, cubes, launch};
 use relief_numeric::element::Element;
 use relief_numeric::reduce::Operation;
 use relief_numeric::reduce::gpu::{self as production, Rows};
@@ -30,7 +30,7 @@ enum Step {
     Vectors,
 }
 
-pub(super) fn variants(like: &Reduce) -> Vec<Variant<Reduce>> {
+pub(super) fn variants(like: Reduce) -> Vec<Variant<Reduce>> {
     let mut variants = Vec::new();
     let one_sum = like.operation == Operation::Sum && like.element == Element::F32 && like.height == 1;
     if one_sum {
@@ -137,17 +137,16 @@ fn sum(problem: &Reduce, call: &OnGpu<'_>, step: Step) -> Outcome {
         } else {
             &call.scratch[turn]
         };
-        let level = Level {
-            shape: Shape { step, lanes },
-            count,
-            cubes: wanted,
-        };
-        call.gpu.launch(
-            "reduce ladder",
-            &level.shape,
-            &[Operand::write("the output", to)],
-            || on_client!(call.gpu, client => level.on(client, call.gpu, &from, to)),
-        )?;
+        let (name, shape, grid) = ("reduce ladder", Shape { step, lanes }, cubes(call.gpu, wanted));
+        let (grid, output) = ((grid, CubeDim::new_1d(UNITS)), [Operand::write("the output", to)]);
+        // SAFETY: numbers are compared with their count, which the source holds; each of so many cubes writes one result, which the
+        // target holds.
+        match step {
+            Step::Vectors => launch!(call.gpu, name, &shape, &output, grid, unsafe sum_vectors(
+                4, from.array(4), to.array(1), count, wanted, lanes))?,
+            _ => launch!(call.gpu, name, &shape, &output, grid, unsafe sum_level(
+                from.array(1), to.array(1), count, wanted, shape))?,
+        }
         if last {
             return Ok(());
         }
@@ -160,27 +159,6 @@ fn sum(problem: &Reduce, call: &OnGpu<'_>, step: Step) -> Outcome {
 struct Shape {
     step: Step,
     lanes: u32,
-}
-
-struct Level {
-    shape: Shape,
-    count: u32,
-    cubes: u32,
-}
-
-impl Level {
-    fn on<R: Runtime>(&self, client: &ComputeClient<R>, gpu: &Gpu, from: &Buffer, to: &Buffer) {
-        let grid = cubes(gpu, self.cubes);
-        let dim = CubeDim::new_1d(UNITS);
-        // SAFETY: numbers are compared with their count, which the source holds; each of so many cubes writes one result, which the
-        // target holds.
-        match self.shape.step {
-            Step::Vectors => start!(client, (grid, dim), unsafe sum_vectors(
-                4, from.array(4), to.array(1), self.count, self.cubes, self.shape.lanes)),
-            _ => start!(client, (grid, dim), unsafe sum_level(
-                from.array(1), to.array(1), self.count, self.cubes, self.shape)),
-        }
-    }
 }
 
 /// One level of the tree: cube k sums its numbers to result k.

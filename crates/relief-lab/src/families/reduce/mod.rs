@@ -3,25 +3,8 @@
 //! Least work: every number is read once and taken into account once. So the bound is how fast memory is read, on the CPU as
 //! on a device, and what the ladder shows is how many ways there are to read more slowly.
 //!
-//! On devices, the ladder of Mark Harris ("Optimizing parallel reduction in CUDA", 2007), which the source announces, step by
-//! step, a launch for each level of the tree:
-//! - `interleaved, divergent`: neighbours are added first; which units take part is scattered over all planes.
-//! - `interleaved, strided`: the first units take part, their numbers lie apart: banks collide.
-//! - `sequential`: the second half is added to the first: neither.
-//! - `first add on load`: a unit loads two numbers, so that half the units do not idle from the start.
-//! - `last plane unrolled`: no loop and no barrier of the cube once one plane is left. (Harris's had no barrier at all; today
-//!   lanes exchange registers.)
-//! - `many per unit`: as many cubes as the device holds; a unit steps over all numbers.
-//! - `planes`: lanes exchange registers all the way, one word of shared memory for each plane.
-//! - `vectors`: the same, four numbers at a load.
-//! - `blocks`: production: blocks of fixed length in a fixed order, so that the bits of a sum of floats are the same everywhere; its
-//!   layout is tuned.
-//!
-//! On the CPU:
-//! - `naive`: one number after the other into one sum (of 64 bits, or a sum of floats would stand still).
-//! - `eight sums`: as many additions on the way at once as a processor can.
-//! - `vectors`: the production kernel on one thread.
-//! - `threads`: production: blocks dealt to all threads.
+//! On devices, the ladder of Mark Harris ("Optimizing parallel reduction in CUDA", 2007), which the source announces, step by step, a launch
+//! for each level of the tree. (His last plane had no barrier at all; today lanes exchange registers.)
 //!
 //! Sums of integers are exact, in two words; so are places. The source has no figures.
 
@@ -33,36 +16,19 @@ use relief_numeric::element::{Element, Number};
 use relief_numeric::reduce::Operation;
 
 use crate::array::{Array, Fill, Kind, Layout};
-use crate::family::{Class, Family, LENGTHS, Ladder, Lesson, Problem, Scale, Tolerance, Variant, Work};
+use crate::family::{Class, Family, LENGTHS, Ladder, Lesson, Problem, Tolerance, Variant, Work};
 
 /// The ladder of an operation on one row of numbers.
-macro_rules! ladder {
-    ($name:literal, $about:literal, $operation:ident, $element:ident) => {{
-        let one = |len| Reduce::new(Operation::$operation, Element::$element, len, 1);
-        Box::new(Ladder {
-            name: $name,
-            about: $about,
-            axis: None,
-            checks: || {
-                let one = |len| Reduce::new(Operation::$operation, Element::$element, len, 1);
-                LENGTHS.into_iter().chain([200_003]).map(one).collect()
-            },
-            cases: |scale: Scale| {
-                let one = |len| Reduce::new(Operation::$operation, Element::$element, len as usize, 1);
-                scale.sizes().into_iter().map(one).collect()
-            },
-            huge: || {
-                let bytes = Element::$element.bits() as usize / 8;
-                vec![Reduce::new(
-                    Operation::$operation,
-                    Element::$element,
-                    (1 << 32) / bytes + 77,
-                    1,
-                )]
-            },
-            variants: variants(&one(1)),
-        })
-    }};
+fn ladder(
+    name: &'static str,
+    about: &'static str,
+    operation: Operation,
+    element: Element,
+) -> Box<Ladder<Reduce>> {
+    let one = move |len| Reduce::new(operation, element, len, 1);
+    let huge = (1 << 32) / (element.bits() as usize / 8) + 77;
+    let ladder = Ladder::new(name, about, variants(one(1))).of_lengths(huge, one);
+    Box::new(ladder.checks(move || LENGTHS.into_iter().chain([200_003]).map(one).collect()))
 }
 
 /// The family.
@@ -81,26 +47,56 @@ pub fn family() -> Family {
                     saves nothing over a small second launch.",
         },
         ladders: vec![
-            ladder!("reduce/sum-f32", "Σ in(i), f32", Sum, F32),
-            ladder!("reduce/sum-u32", "Σ in(i), u32, exact", Sum, U32),
-            ladder!("reduce/sum-i32", "Σ in(i), i32, exact", Sum, I32),
-            ladder!("reduce/sum-u16", "Σ in(i), u16, exact", Sum, U16),
-            ladder!("reduce/sum-u8", "Σ in(i), u8, exact", Sum, U8),
-            ladder!("reduce/least-f32", "min in(i), f32", Least, F32),
-            ladder!("reduce/least-u8", "min in(i), u8", Least, U8),
-            ladder!("reduce/greatest-u16", "max in(i), u16", Greatest, U16),
-            ladder!("reduce/greatest-i32", "max in(i), i32", Greatest, I32),
-            ladder!(
+            ladder("reduce/sum-f32", "Σ in(i), f32", Operation::Sum, Element::F32),
+            ladder(
+                "reduce/sum-u32",
+                "Σ in(i), u32, exact",
+                Operation::Sum,
+                Element::U32,
+            ),
+            ladder(
+                "reduce/sum-i32",
+                "Σ in(i), i32, exact",
+                Operation::Sum,
+                Element::I32,
+            ),
+            ladder(
+                "reduce/sum-u16",
+                "Σ in(i), u16, exact",
+                Operation::Sum,
+                Element::U16,
+            ),
+            ladder("reduce/sum-u8", "Σ in(i), u8, exact", Operation::Sum, Element::U8),
+            ladder(
+                "reduce/least-f32",
+                "min in(i), f32",
+                Operation::Least,
+                Element::F32,
+            ),
+            ladder("reduce/least-u8", "min in(i), u8", Operation::Least, Element::U8),
+            ladder(
+                "reduce/greatest-u16",
+                "max in(i), u16",
+                Operation::Greatest,
+                Element::U16,
+            ),
+            ladder(
+                "reduce/greatest-i32",
+                "max in(i), i32",
+                Operation::Greatest,
+                Element::I32,
+            ),
+            ladder(
                 "reduce/place-f32",
                 "the first i of min in(i), f32",
-                PlaceOfLeast,
-                F32
+                Operation::PlaceOfLeast,
+                Element::F32,
             ),
-            ladder!(
+            ladder(
                 "reduce/place-u8",
                 "the first i of min in(i), u8",
-                PlaceOfLeast,
-                U8
+                Operation::PlaceOfLeast,
+                Element::U8,
             ),
             Box::new(rows()),
         ],
@@ -109,56 +105,33 @@ pub fn family() -> Family {
 
 /// Sums of rows, from many short ones to a few long ones.
 fn rows() -> Ladder<Reduce> {
-    Ladder {
-        name: "reduce/rows-f32",
-        about: "out(y) = Σ in(y, x), f32",
-        axis: Some("numbers of a row"),
-        checks: || {
-            let sizes = [
-                (0, 3),
-                (5, 0),
-                (1, 1),
-                (1, 100),
-                (3, 7),
-                (31, 5),
-                (100, 9),
-                (255, 33),
-                (1_025, 3),
-                (20_000, 3),
-                (50_001, 2),
-            ];
-            let of = |(width, height)| Reduce::new(Operation::Sum, Element::F32, width, height);
-            sizes.into_iter().map(of).collect()
-        },
-        cases: |scale| {
-            let size = scale.or(match (scale.class, scale.quick) {
-                (Class::Gpu, false) => 1 << 28,
-                (Class::Software, _) => 1 << 18,
-                _ => 1 << 24,
-            });
-            let of = |width: u64| {
-                let height = (size / width).max(1);
-                Reduce::new(Operation::Sum, Element::F32, width as usize, height as usize)
-            };
-            [16, 64, 256, 1_024, 4_096, 65_536].into_iter().map(of).collect()
-        },
-        huge: || vec![Reduce::new(Operation::Sum, Element::F32, 32_777, 32_800)],
-        variants: {
-            let one = Reduce::new(Operation::Sum, Element::F32, 1, 2);
-            variants(&one)
-        },
-    }
+    let of = |(width, height)| Reduce::new(Operation::Sum, Element::F32, width, height);
+    Ladder::new(
+        "reduce/rows-f32",
+        "out(y) = Σ in(y, x), f32",
+        variants(of((1, 2))),
+    )
+    .axis("numbers of a row")
+    .checks(move || {
+        let short = [(0, 3), (5, 0), (1, 1), (1, 100), (3, 7), (31, 5), (100, 9)];
+        let long = [(255, 33), (1_025, 3), (20_000, 3), (50_001, 2)];
+        short.into_iter().chain(long).map(of).collect()
+    })
+    .cases(move |scale| {
+        let size = scale.or(match (scale.class, scale.quick) {
+            (Class::Gpu, false) => 1 << 28,
+            (Class::Software, _) => 1 << 18,
+            _ => 1 << 24,
+        }) as usize;
+        let cut = |width: usize| of((width, (size / width).max(1)));
+        [16, 64, 256, 1_024, 4_096, 65_536].map(cut).into()
+    })
+    .huge(move || vec![of((32_777, 32_800))])
 }
 
 /// The variants for problems like this one.
-fn variants(like: &Reduce) -> Vec<Variant<Reduce>> {
-    #[allow(unused_mut)]
-    let mut variants = cpu::variants();
-    #[cfg(feature = "gpu")]
-    variants.extend(gpu::variants(like));
-    #[cfg(not(feature = "gpu"))]
-    let _ = like;
-    variants
+fn variants(like: Reduce) -> Vec<Variant<Reduce>> {
+    on_both!(cpu::variants(), gpu::variants(like))
 }
 
 /// Rows of numbers, each of which becomes one.
@@ -254,23 +227,15 @@ impl Problem for Reduce {
     }
 
     fn inputs(&self, fill: Fill) -> Vec<Array> {
-        let kind = match self.element {
-            Element::U8 => Kind::U8,
-            Element::U16 => Kind::U16,
-            Element::U32 | Element::I32 => Kind::U32,
-            Element::F32 => Kind::F32,
-        };
-        let len = self.pitch() * self.height;
+        let (kind, len) = (Kind::of(self.element), self.pitch() * self.height);
         vec![Array::filled(Layout { kind, len }, fill, 1)]
     }
 
     fn outputs(&self) -> Vec<Layout> {
         let len = self.result_words() * self.height;
         vec![match (self.operation, self.element) {
-            (Operation::PlaceOfLeast, _) | (_, Element::U8 | Element::U16 | Element::U32 | Element::I32) => {
-                Layout::of::<u32>(len)
-            }
-            _ => Layout::of::<f32>(len),
+            (Operation::Sum | Operation::Least | Operation::Greatest, Element::F32) => Layout::of::<f32>(len),
+            _ => Layout::of::<u32>(len),
         }]
     }
 

@@ -8,23 +8,24 @@ use super::Repeat;
 use crate::array::{Element, Kind};
 use crate::family::{Failure, OnCpu, Outcome, Variant};
 
-/// A way of writing a raster, for both kinds of samples.
-trait Way: Sync {
-    fn repeat<T: Element>(&self, problem: &Repeat, pattern: &[T], out: &mut [T]);
-}
-
 pub(super) fn variants() -> Vec<Variant<Repeat>> {
     vec![
-        variant("basic", "an index from x and y, with two modulos", Basic).source("870 000 µs"),
-        variant("indexed", "a running index; the modulos stay", Indexed).source("114 000 µs"),
-        variant("pointer", "a running pointer; the modulos stay", Pointer).source("99 600 µs"),
+        variant("basic", "an index from x and y, with two modulos", basic, basic).source("870 000 µs"),
+        variant("indexed", "a running index; the modulos stay", indexed, indexed).source("114 000 µs"),
+        variant("pointer", "a running pointer; the modulos stay", pointer, pointer).source("99 600 µs"),
         variant(
             "repeater loop",
             "each sample of the pattern wherever it belongs",
-            RepeaterLoop,
+            repeater_loop,
+            repeater_loop,
         )
         .source("912 000 µs"),
-        variant("rows", "a row of the pattern after the other, by memcpy", Rows),
+        variant(
+            "rows",
+            "a row of the pattern after the other, by memcpy",
+            by_rows,
+            by_rows,
+        ),
         Variant::cpu(
             "production",
             "production's rows, on one thread",
@@ -39,104 +40,76 @@ pub(super) fn variants() -> Vec<Variant<Repeat>> {
     ]
 }
 
-fn variant(name: &'static str, idea: &'static str, way: impl Way + Send + 'static) -> Variant<Repeat> {
+/// A way of writing a raster, for both kinds of samples.
+fn variant(
+    name: &'static str,
+    idea: &'static str,
+    floats: fn([usize; 4], &[f32], &mut [f32]),
+    bytes: fn([usize; 4], &[u8], &mut [u8]),
+) -> Variant<Repeat> {
     Variant::cpu(name, idea, move |p: &Repeat, call: OnCpu<'_>| {
+        let (sizes, pattern, out) = (
+            [p.width, p.height, p.pitch(), p.side],
+            &call.inputs[0],
+            &mut call.outputs[0],
+        );
         match p.kind {
-            Kind::F32 => way.repeat(p, call.inputs[0].slice::<f32>(), call.outputs[0].slice_mut()),
-            _ => way.repeat(p, call.inputs[0].slice::<u8>(), call.outputs[0].slice_mut()),
+            Kind::F32 => floats(sizes, pattern.slice(), out.slice_mut()),
+            _ => bytes(sizes, pattern.slice(), out.slice_mut()),
         }
         Ok(())
     })
 }
 
-struct Basic;
+fn basic<T: Element>([width, height, pitch, side]: [usize; 4], pattern: &[T], out: &mut [T]) {
+    // Down the columns: along the rows a compiler makes the next rung of it, and the source's times are far apart.
+    for x in 0..width {
+        for y in 0..height {
+            out[y * pitch + x] = pattern[y % side * side + x % side];
+        }
+    }
+}
 
-impl Way for Basic {
-    fn repeat<T: Element>(&self, problem: &Repeat, pattern: &[T], out: &mut [T]) {
-        let Repeat {
-            width, height, side, ..
-        } = *problem;
-        let pitch = problem.pitch();
-        // Down the columns: along the rows a compiler makes the next rung of it, and the source's times are far apart.
+fn indexed<T: Element>([width, height, pitch, side]: [usize; 4], pattern: &[T], out: &mut [T]) {
+    let mut index = 0;
+    for y in 0..height {
         for x in 0..width {
-            for y in 0..height {
-                out[y * pitch + x] = pattern[y % side * side + x % side];
+            out[index] = pattern[y % side * side + x % side];
+            index += 1;
+        }
+        index += pitch - width;
+    }
+}
+
+fn pointer<T: Element>([width, height, pitch, side]: [usize; 4], pattern: &[T], out: &mut [T]) {
+    let mut out = out.iter_mut();
+    for y in 0..height {
+        for x in 0..width {
+            if let Some(out) = out.next() {
+                *out = pattern[y % side * side + x % side];
+            }
+        }
+        if let Some(last) = (pitch - width).checked_sub(1) {
+            out.nth(last);
+        }
+    }
+}
+
+fn repeater_loop<T: Element>([width, height, pitch, side]: [usize; 4], pattern: &[T], out: &mut [T]) {
+    for (place, sample) in pattern.iter().enumerate() {
+        for y in (place / side..height).step_by(side) {
+            for x in (place % side..width).step_by(side) {
+                out[y * pitch + x] = *sample;
             }
         }
     }
 }
 
-struct Indexed;
-
-impl Way for Indexed {
-    fn repeat<T: Element>(&self, problem: &Repeat, pattern: &[T], out: &mut [T]) {
-        let Repeat {
-            width, height, side, ..
-        } = *problem;
-        let pitch = problem.pitch();
-        let mut index = 0;
-        for y in 0..height {
-            for x in 0..width {
-                out[index] = pattern[y % side * side + x % side];
-                index += 1;
-            }
-            index += pitch - width;
-        }
-    }
-}
-
-struct Pointer;
-
-impl Way for Pointer {
-    fn repeat<T: Element>(&self, problem: &Repeat, pattern: &[T], out: &mut [T]) {
-        let Repeat {
-            width, height, side, ..
-        } = *problem;
-        let pitch = problem.pitch();
-        let mut out = out.iter_mut();
-        for y in 0..height {
-            for x in 0..width {
-                if let Some(out) = out.next() {
-                    *out = pattern[y % side * side + x % side];
-                }
-            }
-            if let Some(last) = (pitch - width).checked_sub(1) {
-                out.nth(last);
-            }
-        }
-    }
-}
-
-struct RepeaterLoop;
-
-impl Way for RepeaterLoop {
-    fn repeat<T: Element>(&self, problem: &Repeat, pattern: &[T], out: &mut [T]) {
-        let Repeat {
-            width, height, side, ..
-        } = *problem;
-        let pitch = problem.pitch();
-        for (place, sample) in pattern.iter().enumerate() {
-            for y in (place / side..height).step_by(side) {
-                for x in (place % side..width).step_by(side) {
-                    out[y * pitch + x] = *sample;
-                }
-            }
-        }
-    }
-}
-
-struct Rows;
-
-impl Way for Rows {
-    fn repeat<T: Element>(&self, problem: &Repeat, pattern: &[T], out: &mut [T]) {
-        let Repeat { width, side, .. } = *problem;
-        for (row, pattern) in out
-            .chunks_exact_mut(problem.pitch().max(1))
-            .zip(pattern.chunks_exact(side).cycle())
-        {
-            for part in row[..width].chunks_mut(side) {
-                part.copy_from_slice(&pattern[..part.len()]);
-            }
+fn by_rows<T: Element>([width, _, pitch, side]: [usize; 4], pattern: &[T], out: &mut [T]) {
+    let rows = out.chunks_exact_mut(pitch.max(1));
+    for (row, pattern) in rows.zip(pattern.chunks_exact(side).cycle()) {
+        for part in row[..width].chunks_mut(side) {
+            part.copy_from_slice(&pattern[..part.len()]);
         }
     }
 }
@@ -148,13 +121,10 @@ const SMALL: usize = 1 << 20;
 fn production(problem: &Repeat, call: OnCpu<'_>, threads: bool) -> Outcome {
     let (pattern, out) = (call.inputs[0].bytes(), call.outputs[0].bytes_mut());
     match problem.kind {
-        Kind::F32 => rows::<u16>(
-            problem,
-            2,
-            bytemuck::cast_slice(pattern),
-            bytemuck::cast_slice_mut(out),
-            threads,
-        ),
+        Kind::F32 => {
+            let (pattern, out) = (bytemuck::cast_slice(pattern), bytemuck::cast_slice_mut(out));
+            rows::<u16>(problem, 2, pattern, out, threads)
+        }
         _ => rows::<u8>(problem, 1, pattern, out, threads),
     }
 }

@@ -4,7 +4,7 @@
 use std::sync::{Mutex, PoisonError};
 
 use cubecl::prelude::*;
-use relief_kernels::device::{Buffer, DeviceError, Gpu, Operand, Reading, on_client, start};
+use relief_kernels::device::{Buffer, DeviceError, Gpu, Operand, Reading, launch};
 use relief_kernels::fused::{self, CellLayout, Expression};
 use relief_kernels::repeat::gpu::{self as production, Cell, Raster};
 use relief_raster::{Depth, Period, Rect, Sample};
@@ -23,9 +23,9 @@ const PART: usize = 32 << 20;
 const IN_FLIGHT: usize = 3;
 
 pub(super) fn variants(kind: Kind) -> Vec<Variant<Repeat>> {
-    let simple = |name, idea, way| {
+    let of = |name, idea, way| {
         Variant::gpu(name, idea, move |p: &Repeat, call: OnGpu<'_>| {
-            launch(p, call.gpu, way, &call.inputs[0], &call.outputs[0])
+            simple(p, call.gpu, way, &call.inputs[0], &call.outputs[0])
         })
     };
     let (cells, own) = (Cells::default(), 8 * kind.bytes() as u32);
@@ -35,30 +35,30 @@ pub(super) fn variants(kind: Kind) -> Vec<Variant<Repeat>> {
             "the pattern up, a unit for each word, the result down",
             |p: &Repeat, call| {
                 transfers(p, &call, |pattern, out| {
-                    launch(p, call.gpu, Way::Modulo, pattern, out)
+                    simple(p, call.gpu, Way::Modulo, pattern, out)
                 })
             },
         )
         .source("34 000 µs"),
-        simple(
+        of(
             "modulo",
             "a unit for each word of the result, cubes 32 wide",
             Way::Modulo,
         )
         .source("2 030 µs; 2.5 ms at 16² and 32², 2.3 at 64² and 128²"),
-        simple(
+        of(
             "shared, one loads",
             "the first unit of each cube copies the pattern to shared memory",
             Way::Shared,
         )
         .source("816 000 µs"),
-        simple(
+        of(
             "repeater grid",
             "a unit for each word of the pattern writes all of its copies",
             Way::Grid,
         )
         .source("3 200 µs; 10.1 ms at 16², 7.3 at 32², 1.8 at 64², 1.4 at 128²"),
-        simple(
+        of(
             "vectors",
             "a unit for each vector, one modulo for each axis",
             Way::Vectors,
@@ -226,7 +226,7 @@ struct Shape {
     shared: u32,
 }
 
-fn launch(problem: &Repeat, gpu: &Gpu, way: Way, pattern: &Buffer, out: &Buffer) -> Outcome {
+fn simple(problem: &Repeat, gpu: &Gpu, way: Way, pattern: &Buffer, out: &Buffer) -> Outcome {
     if problem.elements() == 0 {
         return Ok(());
     }
@@ -261,63 +261,22 @@ fn launch(problem: &Repeat, gpu: &Gpu, way: Way, pattern: &Buffer, out: &Buffer)
     if cubes.0.max(cubes.1) > 65_535 || out.words() as u64 > u64::from(u32::MAX) {
         return Err(Failure::Unsupported(format!("{} × {} cubes", cubes.0, cubes.1)));
     }
-    let sizes = Sizes {
-        side,
-        period,
-        pitch,
-        height,
-        cubes,
-    };
-    gpu.launch(
-        "repeat ladder",
-        &shape,
-        &[Operand::write("the output", out)],
-        || {
-            on_client!(gpu, client => {
-                let Sizes {
-                    side,
-                    period,
-                    pitch,
-                    height,
-                    cubes,
-                } = sizes;
-                let grid = CubeCount::Static(cubes.0, cubes.1, 1);
-                let dim = CubeDim::new_2d(WIDE, if shape.shared > 0 { WIDE } else { HIGH });
-                // SAFETY: columns and rows are compared with the raster's, of which the buffer holds as many words, those that fill rows
-                // up among them; samples of the pattern are taken modulo its side.
-                let pattern = pattern.array(1);
-                let words = |width| out.array(width);
-                match shape.way {
-                    Way::Modulo => {
-                        start!(client, (grid, dim), unsafe modulo(
-                            pattern, words(1), side, pitch, height, shape));
-                    }
-                    Way::Shared => {
-                        start!(client, (grid, dim), unsafe whole_pattern(
-                            pattern, words(1), side, pitch, height, shape));
-                    }
-                    Way::Grid => {
-                        start!(client, (grid, dim), unsafe repeater_grid(
-                            pattern, words(1), side, period, pitch, height, shape));
-                    }
-                    Way::Vectors => {
-                        start!(client, (grid, dim), unsafe vectors(
-                            4, pattern, words(4), side, pitch / 4, height, shape));
-                    }
-                }
-            })
-        },
-    )?;
+    let dim = CubeDim::new_2d(WIDE, if shape.shared > 0 { WIDE } else { HIGH });
+    let (name, grid) = ("repeat ladder", (CubeCount::Static(cubes.0, cubes.1, 1), dim));
+    let output = [Operand::write("the output", out)];
+    // SAFETY: columns and rows are compared with the raster's, of which the buffer holds as many words, those that fill rows
+    // up among them; samples of the pattern are taken modulo its side.
+    match way {
+        Way::Modulo => launch!(gpu, name, &shape, &output, grid, unsafe modulo(
+            pattern.array(1), out.array(1), side, pitch, height, shape))?,
+        Way::Shared => launch!(gpu, name, &shape, &output, grid, unsafe whole_pattern(
+            pattern.array(1), out.array(1), side, pitch, height, shape))?,
+        Way::Grid => launch!(gpu, name, &shape, &output, grid, unsafe repeater_grid(
+            pattern.array(1), out.array(1), side, period, pitch, height, shape))?,
+        Way::Vectors => launch!(gpu, name, &shape, &output, grid, unsafe vectors(
+            4, pattern.array(1), out.array(4), side, pitch / 4, height, shape))?,
+    }
     Ok(())
-}
-
-#[derive(Clone, Copy)]
-struct Sizes {
-    side: u32,
-    period: u32,
-    pitch: u32,
-    height: u32,
-    cubes: (u32, u32),
 }
 
 /// Sample `place` of packed words.

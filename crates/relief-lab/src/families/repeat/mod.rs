@@ -3,22 +3,7 @@
 //! Least work: every sample is written once, and the pattern is read once; nothing is computed. Stores alone are the
 //! bound; what the ladder shows is what it costs to find the sample.
 //!
-//! The source's eight, a pattern of 100 × 100 f32 over 10 240² (the swept side shows its second table):
-//! - `basic`: the index is computed from x and y for each sample, with two modulos.
-//! - `indexed`: the index of the result runs along; the modulos stay.
-//! - `pointer`: a pointer to the result runs along; the modulos stay.
-//! - `repeater loop`: each sample of the pattern is written wherever it belongs; no modulo, but stores far apart.
-//! - `modulo and transfers`: the device's `modulo`, the pattern sent up before and the result down after.
-//! - `modulo`: a unit for each word of the result, cubes 32 units wide.
-//! - `shared, one loads`: the first unit of each cube copies the whole pattern to shared memory: the instructive mistake.
-//! - `repeater grid`: a unit for each word of the pattern writes all of its copies.
-//!
-//! And beyond:
-//! - `vectors`: a unit for each vector of four words; one modulo for each axis, then steps that wrap.
-//! - `fused cell`: the engine's kernel for trees, whose only leaf is the pattern, stored once for each alignment.
-//! - `copies`: a unit stores one vector down many copies; production, with its layout tuned.
-//! - `rows`: on the CPU, one row of the pattern after the other, by `memcpy`.
-//! - `production`, `threads …`: production's rows, laid out in the nearest cache and stored past all of them.
+//! The source's eight are of a pattern of 100 × 100 f32 over 10 240²; the swept side shows its second table.
 //!
 //! A pattern lies row after row, without gaps; rows of a raster begin at multiples of 16 bytes, and what lies between them
 //! means nothing.
@@ -47,55 +32,31 @@ pub fn family() -> Family {
                     With transfers the bus decides, and no kernel matters.",
         },
         ladders: vec![
-            Box::new(ladder(
+            ladder(
                 Kind::F32,
                 "repeat/f32",
                 "out(x, y) = pattern(x mod side, y mod side), f32",
-                Sizes {
-                    checks: || checks(Kind::F32),
-                    cases: |scale| cases(Kind::F32, scale),
-                    huge: || huge(Kind::F32),
-                },
-            )),
-            Box::new(ladder(
+            ),
+            ladder(
                 Kind::U8,
                 "repeat/u8",
                 "out(x, y) = pattern(x mod side, y mod side), 8 bits",
-                Sizes {
-                    checks: || checks(Kind::U8),
-                    cases: |scale| cases(Kind::U8, scale),
-                    huge: || huge(Kind::U8),
-                },
-            )),
+            ),
         ],
     }
 }
 
-/// The problems of one kind of samples.
-struct Sizes {
-    checks: fn() -> Vec<Repeat>,
-    cases: fn(Scale) -> Vec<Repeat>,
-    huge: fn() -> Vec<Repeat>,
-}
-
-fn ladder(kind: Kind, name: &'static str, about: &'static str, sizes: Sizes) -> Ladder<Repeat> {
-    #[allow(unused_mut)]
-    let mut variants = cpu::variants();
-    #[cfg(feature = "gpu")]
-    variants.extend(gpu::variants(kind));
+fn ladder(kind: Kind, name: &'static str, about: &'static str) -> Box<Ladder<Repeat>> {
+    let mut variants = on_both!(cpu::variants(), gpu::variants(kind));
     // The source's samples are f32.
     if kind != Kind::F32 {
         variants = variants.into_iter().map(Variant::without_source).collect();
     }
-    Ladder {
-        name,
-        about,
-        axis: Some("side of the pattern"),
-        checks: sizes.checks,
-        cases: sizes.cases,
-        huge: sizes.huge,
-        variants,
-    }
+    let ladder = Ladder::new(name, about, variants)
+        .axis("side of the pattern")
+        .checks(move || checks(kind))
+        .cases(move |scale| cases(kind, scale));
+    Box::new(ladder.huge(move || huge(kind)))
 }
 
 fn checks(kind: Kind) -> Vec<Repeat> {
@@ -198,10 +159,7 @@ impl Repeat {
 
 impl Problem for Repeat {
     fn label(&self) -> String {
-        let kind = match self.kind {
-            Kind::F32 => "f32",
-            _ => "u8",
-        };
+        let kind = self.kind.name();
         format!("{}² over {} × {} {kind}", self.side, self.width, self.height)
     }
 

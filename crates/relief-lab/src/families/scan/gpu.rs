@@ -33,13 +33,13 @@ impl Way {
     }
 }
 
-pub(super) fn variants(like: &Scan) -> Vec<Variant<Scan>> {
+pub(super) fn variants(kind: Kind, element: Element) -> Vec<Variant<Scan>> {
     let mut variants = Vec::new();
-    if like.element == Element::U32 {
+    if element == Element::U32 {
         let of = |name, idea, way| {
             Variant::gpu(name, idea, move |p: &Scan, call| blocks(p, &call, way)).scratch(levels)
         };
-        if like.kind == Kind::Inclusive {
+        if kind == Kind::Inclusive {
             variants.push(
                 Variant::gpu(
                     "Hillis–Steele",
@@ -87,9 +87,9 @@ pub(super) fn variants(like: &Scan) -> Vec<Variant<Scan>> {
             },
         )
         .tuned(
-            production::name(like.element),
+            production::name(element),
             production::SPACE,
-            production::default(like.element),
+            production::default(element),
         )
         .scratch(states)
         .production(),

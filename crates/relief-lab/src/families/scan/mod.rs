@@ -3,28 +3,9 @@
 //! Least work: every number is read once and every sum written once, so that a copy of as many bytes is the
 //! bound; what is added is less. What costs is that the last sum depends on the first number.
 //!
-//! On devices:
-//! - `Hillis–Steele`: every number is added to the one 1, 2, 4, … places on: log₂ n passes over all (1986).
-//! - `Hillis–Steele in blocks`: the same within blocks of 256 in shared memory; blocks' sums are scanned in
-//!   the same way, and added.
-//! - `Blelloch`: up the tree of a block and down again: fewer additions, twice the steps (1990); 512 numbers
-//!   a block. Strides of powers of two meet the same banks.
-//! - `Blelloch, padded`: a word left out after each 32.
-//! - `planes`: blocks of 256, where lanes exchange registers.
-//! - `reduce, then scan`: shares are added up; each cube adds up the shares before its own, and scans its own
-//!   from there: numbers are read twice. What production uses where cubes cannot wait for each other.
-//! - `production`: one pass, where cubes can wait: tiles tell each other their sums (Merrill and Garland,
-//!   2016). A cube takes the tile of its own number, as CUB's does, and states are read as other memory is before
-//!   an atomic operation asks again.
-//!
-//! On the CPU:
-//! - `serial`: one addition after the other.
-//! - `vectors`: sixteen at a time, by additions of the vector to itself, shifted; one thread, non-temporal
-//!   stores.
-//! - `threads, two passes`: all parts are added up, then all are scanned: numbers are read twice.
-//! - `threads, one pass`: production: threads take pieces that the second cache holds, and pass on the sum of
-//!   all before in their order, so that none waits for the slowest of all after each piece. What is small is
-//!   left to one thread.
+//! Hillis and Steele (1986) make log₂ n passes; Blelloch's tree (1990) has fewer additions and twice the steps, and strides of powers of two,
+//! which meet the same banks. One pass is after Merrill and Garland (2016): a cube takes the tile of its own number, as CUB's does, and
+//! states are read as other memory is before an atomic operation asks again.
 //!
 //! The source names scan as the pattern behind integral images, and has no figures. The only rival is CUB's
 //! DeviceScan.
@@ -37,27 +18,14 @@ use relief_numeric::element::Element;
 use relief_numeric::scan::Kind;
 
 use crate::array::{self, Array, Fill, Layout};
-use crate::family::{Family, LENGTHS, Ladder, Lesson, Problem, Scale, Tolerance, Variant, Work};
+use crate::family::{Family, LENGTHS, Ladder, Lesson, Problem, Tolerance, Work};
 
 /// The ladder of a kind of scan and of numbers.
-macro_rules! ladder {
-    ($name:literal, $about:literal, $kind:ident, $element:ident) => {
-        Box::new(Ladder {
-            name: $name,
-            about: $about,
-            axis: None,
-            checks: || {
-                let of = |len| Scan::new(Kind::$kind, Element::$element, len);
-                LENGTHS.into_iter().chain([500_009]).map(of).collect()
-            },
-            cases: |scale: Scale| {
-                let of = |len| Scan::new(Kind::$kind, Element::$element, len as usize);
-                scale.sizes().into_iter().map(of).collect()
-            },
-            huge: || vec![Scan::new(Kind::$kind, Element::$element, (1 << 30) + 77)],
-            variants: variants(&Scan::new(Kind::$kind, Element::$element, 1)),
-        })
-    };
+fn ladder(name: &'static str, about: &'static str, kind: Kind, element: Element) -> Box<Ladder<Scan>> {
+    let of = move |len| Scan { kind, element, len };
+    let variants = on_both!(cpu::variants(), gpu::variants(kind, element));
+    let ladder = Ladder::new(name, about, variants).of_lengths((1 << 30) + 77, of);
+    Box::new(ladder.checks(move || LENGTHS.into_iter().chain([500_009]).map(of).collect()))
 }
 
 /// The family.
@@ -78,42 +46,56 @@ pub fn family() -> Family {
                     next tile ahead hides nothing that other blocks do not hide already.",
         },
         ladders: vec![
-            ladder!("scan/u32", "out(i) = Σ in(k), k ≤ i, u32", Inclusive, U32),
-            ladder!(
+            ladder(
+                "scan/u32",
+                "out(i) = Σ in(k), k ≤ i, u32",
+                Kind::Inclusive,
+                Element::U32,
+            ),
+            ladder(
                 "scan/exclusive-u32",
                 "out(i) = Σ in(k), k < i, u32",
-                Exclusive,
-                U32
+                Kind::Exclusive,
+                Element::U32,
             ),
-            ladder!("scan/u8", "out(i) = Σ in(k), k ≤ i, u8 → u32", Inclusive, U8),
-            ladder!(
+            ladder(
+                "scan/u8",
+                "out(i) = Σ in(k), k ≤ i, u8 → u32",
+                Kind::Inclusive,
+                Element::U8,
+            ),
+            ladder(
                 "scan/exclusive-u8",
                 "out(i) = Σ in(k), k < i, u8 → u32",
-                Exclusive,
-                U8
+                Kind::Exclusive,
+                Element::U8,
             ),
-            ladder!("scan/u16", "out(i) = Σ in(k), k ≤ i, u16 → u32", Inclusive, U16),
-            ladder!("scan/i32", "out(i) = Σ in(k), k ≤ i, i32", Inclusive, I32),
-            ladder!("scan/f32", "out(i) = Σ in(k), k ≤ i, f32", Inclusive, F32),
-            ladder!(
+            ladder(
+                "scan/u16",
+                "out(i) = Σ in(k), k ≤ i, u16 → u32",
+                Kind::Inclusive,
+                Element::U16,
+            ),
+            ladder(
+                "scan/i32",
+                "out(i) = Σ in(k), k ≤ i, i32",
+                Kind::Inclusive,
+                Element::I32,
+            ),
+            ladder(
+                "scan/f32",
+                "out(i) = Σ in(k), k ≤ i, f32",
+                Kind::Inclusive,
+                Element::F32,
+            ),
+            ladder(
                 "scan/exclusive-f32",
                 "out(i) = Σ in(k), k < i, f32",
-                Exclusive,
-                F32
+                Kind::Exclusive,
+                Element::F32,
             ),
         ],
     }
-}
-
-/// The variants for problems like this one.
-fn variants(like: &Scan) -> Vec<Variant<Scan>> {
-    #[allow(unused_mut)]
-    let mut variants = cpu::variants();
-    #[cfg(feature = "gpu")]
-    variants.extend(gpu::variants(like));
-    #[cfg(not(feature = "gpu"))]
-    let _ = like;
-    variants
 }
 
 /// A scan of so many numbers.
@@ -125,10 +107,6 @@ struct Scan {
 }
 
 impl Scan {
-    const fn new(kind: Kind, element: Element, len: usize) -> Self {
-        Self { kind, element, len }
-    }
-
     /// One after the other.
     fn sums<T: array::Element, S: array::Element>(
         &self,
@@ -162,13 +140,8 @@ impl Problem for Scan {
     }
 
     fn inputs(&self, fill: Fill) -> Vec<Array> {
-        let layout = match self.element {
-            Element::U8 => Layout::of::<u8>(self.len),
-            Element::U16 => Layout::of::<u16>(self.len),
-            Element::U32 | Element::I32 => Layout::of::<u32>(self.len),
-            Element::F32 => Layout::of::<f32>(self.len),
-        };
-        vec![Array::filled(layout, fill, 1)]
+        let (kind, len) = (array::Kind::of(self.element), self.len);
+        vec![Array::filled(Layout { kind, len }, fill, 1)]
     }
 
     fn outputs(&self) -> Vec<Layout> {

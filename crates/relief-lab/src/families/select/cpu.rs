@@ -69,7 +69,7 @@ fn whole<T: Element>(call: OnCpu<'_>, way: impl Keep) -> Outcome {
 }
 
 /// Writes a count as two words.
-fn tell(counts: &mut [u32], count: usize) {
+pub(super) fn tell(counts: &mut [u32], count: usize) {
     counts[0] = count as u32;
     counts[1] = ((count as u64) >> 32) as u32;
 }

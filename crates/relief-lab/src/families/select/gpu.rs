@@ -52,7 +52,7 @@ fn by(name: &str, idea: &'static str, bits: u32, route: Route) -> Variant<Select
 }
 
 fn scratch(problem: &Select) -> Vec<Layout> {
-    let bits = problem.number().bits();
+    let bits = problem.kind.element().bits();
     vec![Layout::of::<u32>(scratch_words(bits, problem.len as u64) as usize)]
 }
 
@@ -60,7 +60,7 @@ fn selection<'a>(problem: &Select, call: &'a OnGpu<'_>) -> Selection<'a> {
     Selection {
         from: Elements {
             buffer: &call.inputs[0],
-            kind: problem.number(),
+            kind: problem.kind.element(),
             len: problem.len as u64,
         },
         wanted: Wanted::NonZero,

@@ -3,23 +3,8 @@
 //! Least work: every element is read once, and each that is kept is written once. Where it goes depends on
 //! all before, and that is what the variants differ in.
 //!
-//! On devices:
-//! - The article's, in *select/implementations*: `InK-Compact`, `Spataro`, `Orange Owls`: cubes own their
-//!   words, and differ in how a unit learns what the units before it keep; `Billeter, Olsson, Assarsson`,
-//!   `modernised`: planes own sequences. Counts become places by this crate's scan, which reads as many
-//!   numbers as there are owners.
-//! - `three phases`: one launch counts what tiles keep, one adds up, one moves: the input is read twice.
-//! - `sequences`: the same three phases, a long sequence for each unit, which counts and moves it alone.
-//! - `production`: one pass, where a device promises that cubes that have begun go on: a tile learns from its
-//!   predecessors where to write. Else three phases, of sequences on software Vulkan.
-//!
-//! On the CPU:
-//! - `loop`: a branch for each element.
-//! - `branch-free`: every element is stored, and the place moves on where it is kept.
-//! - `vectors`: vectors compressed in registers.
-//! - `threads two passes`: parts are counted, then moved.
-//! - `threads production`: one pass in blocks that stay in the nearest cache; a thread waits for its turn to
-//!   learn where to write, gives it on, and takes non-temporal stores.
+//! The article's implementations differ in how a unit learns what the units before it keep. Counts become places by this crate's scan, which
+//! reads as many numbers as there are owners.
 //!
 //! `selections`: by flags, by bounds, of indices, of both halves, and of runs.
 //!
@@ -32,12 +17,10 @@ mod gpu;
 mod selections;
 
 use rayon::prelude::*;
-#[cfg(feature = "gpu")]
-use relief_numeric::element::Element as Number;
 
 use self::selections::What;
 use crate::array::{Array, Element, Fill, Kind, Layout, mix};
-use crate::family::{Class, Family, Ladder, Lesson, Problem, Scale, Work};
+use crate::family::{Class, Family, Ladder, Lesson, Problem, Scale, Variant, Work};
 
 /// The family.
 #[must_use]
@@ -56,18 +39,22 @@ pub fn family() -> Family {
                     the time at half density.",
         },
         ladders: vec![
-            Box::new(ladder("select/u32", Kind::U32, None, |scale| {
-                all(Kind::U32, scale)
-            })),
-            Box::new(ladder("select/u8", Kind::U8, None, |scale| all(Kind::U8, scale))),
-            Box::new(everyone("select/densities", Some(DENSITY), |scale| {
-                densities(scale, false)
-            })),
-            Box::new(everyone("select/structured", Some(DENSITY), |scale| {
-                densities(scale, true)
-            })),
-            Box::new(everyone("select/sizes", Some(SIZE), sizes)),
-            Box::new(everyone("select/implementations", None, |scale| {
+            Box::new(
+                ladder("select/u32", Kind::U32, variants(Kind::U32)).cases(|scale| all(Kind::U32, scale)),
+            ),
+            Box::new(ladder("select/u8", Kind::U8, variants(Kind::U8)).cases(|scale| all(Kind::U8, scale))),
+            Box::new(
+                everyone("select/densities")
+                    .axis(DENSITY)
+                    .cases(|scale| densities(scale, false)),
+            ),
+            Box::new(
+                everyone("select/structured")
+                    .axis(DENSITY)
+                    .cases(|scale| densities(scale, true)),
+            ),
+            Box::new(everyone("select/sizes").axis("log2 n").cases(sizes)),
+            Box::new(everyone("select/implementations").cases(|scale| {
                 let random = Select::new(Kind::U32, swept(scale) as usize, 50);
                 vec![random.structured(), random]
             })),
@@ -80,52 +67,22 @@ pub fn family() -> Family {
     }
 }
 
-fn ladder(
-    name: &'static str,
-    kind: Kind,
-    axis: Option<&'static str>,
-    cases: fn(Scale) -> Vec<Select>,
-) -> Ladder<Select> {
-    #[allow(unused_mut)]
-    let mut variants = cpu::variants();
-    #[cfg(feature = "gpu")]
-    variants.extend(gpu::variants(kind));
-    Ladder {
-        name,
-        about: "the elements that are not zero, in their order",
-        axis,
-        checks: match kind {
-            Kind::U8 => || checks(Kind::U8),
-            _ => || checks(Kind::U32),
-        },
-        cases,
-        huge: match kind {
-            Kind::U8 => || vec![Select::new(Kind::U8, (1 << 32) + 77, 50)],
-            _ => || vec![Select::new(Kind::U32, (1 << 30) + 77, 50)],
-        },
-        variants,
-    }
+fn ladder(name: &'static str, kind: Kind, variants: Vec<Variant<Select>>) -> Ladder<Select> {
+    Ladder::new(name, "the elements that are not zero, in their order", variants)
+        .checks(move || checks(kind))
+        .huge(move || vec![Select::new(kind, (1 << 32) / kind.bytes() + 77, 50)])
+}
+
+fn variants(kind: Kind) -> Vec<Variant<Select>> {
+    on_both!(cpu::variants(), gpu::variants(kind))
 }
 
 const DENSITY: &str = "per cent kept";
-const SIZE: &str = "log2 n";
 
 /// The article's implementations, and this crate's.
-fn everyone(
-    name: &'static str,
-    axis: Option<&'static str>,
-    cases: fn(Scale) -> Vec<Select>,
-) -> Ladder<Select> {
-    #[allow(unused_mut)]
-    let mut ladder = ladder(name, Kind::U32, axis, cases);
-    #[cfg(feature = "gpu")]
-    {
-        let mut variants = cpu::variants();
-        variants.extend(gpu::classics());
-        variants.extend(gpu::variants(Kind::U32));
-        ladder.variants = variants;
-    }
-    ladder
+fn everyone(name: &'static str) -> Ladder<Select> {
+    let variants = on_both!(cpu::variants(), gpu::classics());
+    ladder(name, Kind::U32, on_both!(variants, gpu::variants(Kind::U32)))
 }
 
 fn checks(kind: Kind) -> Vec<Select> {
@@ -206,14 +163,6 @@ impl Select {
     const fn structured(mut self) -> Self {
         self.structured = true;
         self
-    }
-
-    #[cfg(feature = "gpu")]
-    fn number(&self) -> Number {
-        match self.kind {
-            Kind::U8 => Number::U8,
-            _ => Number::U32,
-        }
     }
 
     fn bytes(&self) -> u64 {

@@ -4,20 +4,11 @@
 //!
 //! The other half of words that are not 0 is zeros, so its order does not show here; `gpu_numeric/select.rs` and `select/tests.rs` of `relief-numeric` check
 //! it by flags.
-//!
-//! On devices, by the routes of selection:
-//! - `three phases`: counts, their sums, moves: what is read is read twice.
-//! - `production`: the route that suits the device; runs in one pass, a place and a value staged in one word.
-//!
-//! On the CPU:
-//! - `vectors`: vectors compressed in registers; of runs, of those that differ from the vector one byte before.
-//! - `threads production`: one pass in blocks that stay in the nearest cache; a thread waits for its turn to learn where to write.
-//!   What is small is left to one thread.
 
 use relief_numeric::element::Keys;
 use relief_numeric::select::cpu::{self, SMALL, Shared, Wanted};
 
-use super::cpu::by_threads;
+use super::cpu::{by_threads, tell};
 use super::threshold;
 use crate::array::{Array, Fill, Kind, Layout, mix};
 use crate::family::{LENGTHS, Ladder, OnCpu, Outcome, Problem, Scale, Variant, Work};
@@ -59,35 +50,10 @@ pub(super) fn ladder(what: What) -> Ladder<Selected> {
             "where runs of equal bytes begin in rows of 4 096, and what they hold",
         ),
     };
-    macro_rules! of {
-        ($what:ident) => {
-            (
-                (|| checks(What::$what)) as fn() -> Vec<Selected>,
-                (|scale| cases(What::$what, scale)) as fn(Scale) -> Vec<Selected>,
-                (|| vec![huge(What::$what)]) as fn() -> Vec<Selected>,
-            )
-        };
-    }
-    let (checks, cases, huge) = match what {
-        What::Flagged => of!(Flagged),
-        What::Within => of!(Within),
-        What::Indices => of!(Indices),
-        What::Halves => of!(Halves),
-        What::Runs => of!(Runs),
-    };
-    #[allow(unused_mut)]
-    let mut variants = variants();
-    #[cfg(feature = "gpu")]
-    variants.extend(gpu::variants());
-    Ladder {
-        name,
-        about,
-        axis: None,
-        checks,
-        cases,
-        huge,
-        variants,
-    }
+    let variants = on_both!(variants(), gpu::variants());
+    let ladder = Ladder::new(name, about, variants).checks(move || checks(what));
+    let ladder = ladder.cases(move |scale| cases(what, scale));
+    ladder.huge(move || vec![huge(what)])
 }
 
 fn checks(what: What) -> Vec<Selected> {
@@ -257,7 +223,7 @@ impl Problem for Selected {
             count += usize::from(keeps);
             others += usize::from(!keeps);
         }
-        tell(&mut outputs[0], count);
+        tell(outputs[0].slice_mut(), count);
     }
 
     fn defined(&self, expected: &[Array]) -> Vec<usize> {
@@ -282,17 +248,11 @@ impl Problem for Selected {
 }
 
 /// Writes a count as two words.
-fn tell(counts: &mut Array, count: usize) {
-    let counts = counts.slice_mut::<u32>();
-    counts[0] = count as u32;
-    counts[1] = ((count as u64) >> 32) as u32;
-}
-
 fn variants() -> Vec<Variant<Selected>> {
     let of = |name, idea, way: fn(&Selected, &[Array], &mut [Array]) -> usize| {
         Variant::cpu(name, idea, move |p: &Selected, call: OnCpu<'_>| -> Outcome {
             let count = way(p, call.inputs, call.outputs);
-            tell(&mut call.outputs[0], count);
+            tell(call.outputs[0].slice_mut(), count);
             Ok(())
         })
     };

@@ -11,7 +11,7 @@ use relief_numeric::stencil::gpu::{self as production, Samples, Size, Way};
 
 use super::{Stencil, Subject, filter};
 use crate::array::{Kind, Layout};
-use crate::family::{Failure, Layouts, OnGpu, Outcome, Problem, Variant};
+use crate::family::{Failure, Layouts, Outcome, Problem, Variant};
 
 /// How samples become one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -102,7 +102,7 @@ pub(super) fn variants(subject: Subject, kind: Kind) -> Vec<Variant<Stencil>> {
             Variant::gpu(
                 "separable",
                 "columns, then rows, with a picture between",
-                |p: &Stencil, call| passes::separable(p, &call),
+                |p: &Stencil, call| passes::both(p, &call, false),
             )
             .scratch(between),
         );
@@ -112,7 +112,7 @@ pub(super) fn variants(subject: Subject, kind: Kind) -> Vec<Variant<Stencil>> {
             Variant::gpu(
                 "running sum",
                 "the same, each sum from the last by what enters and what leaves",
-                |p: &Stencil, call| passes::running_sum(p, &call),
+                |p: &Stencil, call| passes::both(p, &call, true),
             )
             .scratch(between),
         );
@@ -123,20 +123,14 @@ pub(super) fn variants(subject: Subject, kind: Kind) -> Vec<Variant<Stencil>> {
             "one pass",
             "columns and rows at once, in strips",
             |p: &Stencil, call| {
-                let OnGpu {
-                    gpu,
-                    inputs,
-                    outputs,
-                    tuning,
-                    ..
-                } = call;
+                let (from, to) = (&call.inputs[0], &call.outputs[0]);
                 Ok(production::apply_with(
-                    gpu,
-                    tuning,
+                    call.gpu,
+                    call.tuning,
                     &p.filter,
                     p.size(),
-                    &inputs[0],
-                    &outputs[0],
+                    from,
+                    to,
                 )?)
             },
         )

@@ -8,26 +8,9 @@
 //! device does it in the time that takes. What the ladders show is what it takes to get there: from (2r + 1)²
 //! loads for a pixel to one.
 //!
-//! On devices:
-//! - `naive`: every unit loads the square of each of its pixels from memory, that is from caches.
-//! - `tiled`: a tile and its border in shared memory; units load several pixels each.
-//! - `separable`: columns, then rows, with the picture of the columns' results between.
-//! - `running sum`: the same for a box, each sum from the last by what enters and what leaves.
-//! - `one pass`: columns and rows at once, strip by strip, what is between in shared memory, least and
-//!   greatest and sum by van Herk, Gil and Werman (or weights; or, for small squares, registers); bytes two
-//!   at a time, as halves of words, and weighted by matrix instructions where a device has them; production,
-//!   with its layout tuned.
-//! - `one pass, own stores`, `… rows again`, `… rows kept`, `… four columns`, `… no matrix instructions`:
-//!   production in another way: whether neighbours exchange vectors so that a store writes whole sectors of
-//!   32 bytes, whether rows that leave a window are read again or kept in shared memory, how many columns a
-//!   unit has, and what multiplies. Which is best depends on the radius.
-//!
-//! On the CPU:
-//! - `definition`: the square of each pixel.
-//! - `separable`: columns, then rows; what is between is a row.
-//! - `running sum`: sums of columns, and of those along the row, by what enters and what leaves.
-//! - `van Herk`: least or greatest of runs of pixels, backwards and forwards, for rows; then for columns.
-//! - `vectors`, `threads production`: vectors of columns and of rows; on one thread, and on all, in strips.
+//! `one pass` folds least, greatest and sum by van Herk, Gil and Werman (or takes weights; or, for small squares, registers); bytes go two at a
+//! time, as halves of words, and weighted by matrix instructions where a device has them. `one pass, …` are its other ways: which is best
+//! depends on the radius.
 //!
 //! The source's figures are for a box on 24 Mpx: from global memory 163 ms, by tiles with a border in shared
 //! memory 116 ms.
@@ -40,51 +23,46 @@ mod reference;
 use relief_numeric::stencil::{Filter, GaussWeights, Mask, Shape};
 
 use crate::array::{Array, Fill, Kind, Layout};
-use crate::family::{Class, Family, Ladder, Lesson, Problem, Scale, Tolerance, Work};
+use crate::family::{Class, Family, Ladder, Lesson, Problem, Scale, Tolerance, Work, sides};
 
 /// The family.
 #[must_use]
 pub fn family() -> Family {
-    let ladders = [
+    let both = [
         (
             Subject::Box,
-            [("stencil/box-u8", "stencil/box-f32")],
+            ["stencil/box-u8", "stencil/box-f32"],
             "the mean of the square of 2r + 1 pixels",
         ),
         (
             Subject::Gauss,
-            [("stencil/gauss-u8", "stencil/gauss-f32")],
+            ["stencil/gauss-u8", "stencil/gauss-f32"],
             "the mean weighted by a bell, sigma 2",
         ),
         (
             Subject::Sobel,
-            [("stencil/sobel-u8", "stencil/sobel-f32")],
+            ["stencil/sobel-u8", "stencil/sobel-f32"],
             "|gx| + |gy|",
         ),
         (
             Subject::Convolution,
-            [("stencil/convolution-u8", "stencil/convolution-f32")],
+            ["stencil/convolution-u8", "stencil/convolution-f32"],
             "a sum with weights, square by square",
         ),
         (
             Subject::Extreme,
-            [("stencil/erosion-u8", "stencil/erosion-f32")],
+            ["stencil/erosion-u8", "stencil/erosion-f32"],
             "the least of the square of 2r + 1 pixels",
         ),
         (
             Subject::Greatest,
-            [("stencil/dilation-u8", "stencil/dilation-f32")],
+            ["stencil/dilation-u8", "stencil/dilation-f32"],
             "the greatest of the square of 2r + 1 pixels",
         ),
     ];
-    let both = ladders
-        .into_iter()
-        .flat_map(|(subject, [(bytes, floats)], about)| {
-            [
-                Box::new(ladder(subject, Kind::U8, bytes, about)) as _,
-                Box::new(ladder(subject, Kind::F32, floats, about)) as _,
-            ]
-        });
+    let both = both.into_iter().flat_map(|(subject, [bytes, floats], about)| {
+        [(Kind::U8, bytes), (Kind::F32, floats)].map(|(kind, name)| ladder(subject, kind, name, about) as _)
+    });
     Family {
         name: "stencil",
         about: "pixels from the pixels around them: each read once, whatever the radius",
@@ -121,52 +99,16 @@ impl Subject {
     }
 }
 
-/// The checks and cases of each ladder, which are told apart by plain functions.
-macro_rules! sizes {
-    ($($subject:ident),*) => {
-        fn sizes(subject: Subject, kind: Kind) -> Sizes {
-            match (subject, kind) {
-                $(
-                    (Subject::$subject, Kind::U8) => Sizes {
-                        checks: || checks(Subject::$subject, Kind::U8),
-                        cases: |scale| cases(Subject::$subject, Kind::U8, scale),
-                        huge: || huge(Subject::$subject, Kind::U8),
-                    },
-                    (Subject::$subject, _) => Sizes {
-                        checks: || checks(Subject::$subject, Kind::F32),
-                        cases: |scale| cases(Subject::$subject, Kind::F32, scale),
-                        huge: || huge(Subject::$subject, Kind::F32),
-                    },
-                )*
-            }
-        }
-    };
-}
-
-struct Sizes {
-    checks: fn() -> Vec<Stencil>,
-    cases: fn(Scale) -> Vec<Stencil>,
-    huge: fn() -> Vec<Stencil>,
-}
-
-sizes!(Box, Gauss, Sobel, Convolution, Extreme, Greatest);
-
-fn ladder(subject: Subject, kind: Kind, name: &'static str, about: &'static str) -> Ladder<Stencil> {
-    #[allow(unused_mut)]
-    let mut variants = cpu::variants(subject);
-    #[cfg(feature = "gpu")]
-    variants.extend(gpu::variants(subject, kind));
-    let Sizes { checks, cases, huge } = sizes(subject, kind);
-    let swept = matches!(subject, Subject::Box | Subject::Extreme | Subject::Convolution);
-    Ladder {
-        name,
-        about,
-        axis: swept.then_some("radius"),
-        checks,
-        cases,
-        huge,
-        variants,
-    }
+fn ladder(subject: Subject, kind: Kind, name: &'static str, about: &'static str) -> Box<Ladder<Stencil>> {
+    let variants = on_both!(cpu::variants(subject), gpu::variants(subject, kind));
+    let ladder = Ladder::new(name, about, variants)
+        .checks(move || checks(subject, kind))
+        .cases(move |scale| cases(subject, kind, scale))
+        .huge(move || huge(subject, kind));
+    Box::new(match subject {
+        Subject::Box | Subject::Extreme | Subject::Convolution => ladder.axis("radius"),
+        _ => ladder,
+    })
 }
 
 /// A filter of this subject.
@@ -261,16 +203,13 @@ fn cases(subject: Subject, kind: Kind, scale: Scale) -> Vec<Stencil> {
     let radii = radii(subject, one);
     let mut cases = Vec::new();
     for size in &sizes {
-        let width = match size.is_power_of_two() {
-            true => 1 << size.ilog2().div_ceil(2),
-            false => size.isqrt().max(1),
-        };
+        let (width, height) = sides(*size);
         let radii = if Some(size) == whole { radii } else { &radii[..1] };
         cases.extend(radii.iter().map(|radius| Stencil {
             filter: filter(subject, *radius),
             kind,
-            width: width as usize,
-            height: (size / width) as usize,
+            width,
+            height,
         }));
     }
     cases
@@ -373,14 +312,12 @@ impl Problem for Stencil {
     fn label(&self) -> String {
         let Self { width, height, .. } = self;
         let what = match &self.filter {
-            Filter::Box(_) => "r",
+            Filter::Box(_) | Filter::Sobel | Filter::Convolution(_) => "r",
             Filter::Gauss(_) => "sigma 2, r",
-            Filter::Sobel => "r",
-            Filter::Convolution(_) => "r",
             Filter::Erosion(_) => "least, r",
             Filter::Dilation(_) => "greatest, r",
         };
-        let kind = if self.kind == Kind::U8 { "u8" } else { "f32" };
+        let kind = self.kind.name();
         format!("{width} × {height} {kind}, {what} = {}", self.radius())
     }
 

@@ -2,7 +2,7 @@
 #![allow(unsafe_code)]
 
 use cubecl::prelude::*;
-use relief_kernels::device::{Operand, on_client, start};
+use relief_kernels::device::{Operand, launch};
 use relief_kernels::policy::Tuning;
 use relief_numeric::transpose::gpu::{self, Matrix, Route};
 
@@ -13,12 +13,7 @@ use crate::family::{Failure, OnGpu, Outcome, Problem, Variant};
 const TILE: u32 = 32;
 const ROWS: u32 = 8;
 
-pub(super) fn variants(name: &'static str) -> Vec<Variant<Transpose>> {
-    let bits = match name {
-        "transpose/u8" => 8,
-        "transpose/u16" => 16,
-        _ => 32,
-    };
+pub(super) fn variants(bits: u32) -> Vec<Variant<Transpose>> {
     let of = |name, idea, way| Variant::gpu(name, idea, move |p: &Transpose, call| simple(p, &call, way));
     let figure = |variant: Variant<Transpose>, figure| match bits {
         32 => variant.source(figure),
@@ -132,46 +127,22 @@ fn simple(problem: &Transpose, call: &OnGpu<'_>, way: Way) -> Outcome {
     if across.max(down) > 65_535 {
         return Err(Failure::Unsupported(format!("{across} × {down} cubes")));
     }
-    let launch = Launch {
-        way,
-        bits,
-        size: (width, height),
-        pitches: (from_pitch, to_pitch),
-        cubes: (across, down),
-    };
-    call.gpu.launch(
+    let grid = (CubeCount::Static(across, down, 1), CubeDim::new_2d(TILE, ROWS));
+    let (name, shape, (from, to)) = (
         "transpose ladder",
-        &(way, bits),
-        &[Operand::write("the output", &call.outputs[0])],
-        || on_client!(call.gpu, client => launch.on(client, call)),
-    )?;
-    Ok(())
-}
-
-struct Launch {
-    way: Way,
-    bits: u32,
-    size: (u32, u32),
-    pitches: (u32, u32),
-    cubes: (u32, u32),
-}
-
-impl Launch {
-    fn on<R: Runtime>(&self, client: &ComputeClient<R>, call: &OnGpu<'_>) {
-        let grid = CubeCount::Static(self.cubes.0, self.cubes.1, 1);
-        let (from, to) = (&call.inputs[0], &call.outputs[0]);
-        let (width, height) = self.size;
-        let (from_pitch, to_pitch) = self.pitches;
-        // SAFETY: rows and columns are compared with the size and the pitches, of which the buffers hold as many;
-        // places in shared memory are below what is allocated: a tile of 32 words in 32 · 32 / bits rows, padded by a
-        // word for each 32 / bits of them.
-        match self.way {
-            Way::Naive => start!(client, (grid, CubeDim::new_2d(TILE, ROWS)), unsafe naive(
-                from.array(1), to.array(1), width, height, from_pitch, to_pitch, self.bits)),
-            Way::Tiled(place) => start!(client, (grid, CubeDim::new_2d(TILE, ROWS)), unsafe tiled(
-                from.array(1), to.array(1), width, height, from_pitch, to_pitch, self.bits, place)),
-        }
+        (way, bits),
+        (&call.inputs[0], &call.outputs[0]),
+    );
+    let output = [Operand::write("the output", to)];
+    // SAFETY: rows and columns are compared with the size and the pitches, of which the buffers hold as many; places in shared memory are
+    // below what is allocated: a tile of 32 words in 32 · 32 / bits rows, padded by a word for each 32 / bits of them.
+    match way {
+        Way::Naive => launch!(call.gpu, name, &shape, &output, grid, unsafe naive(
+            from.array(1), to.array(1), width, height, from_pitch, to_pitch, bits))?,
+        Way::Tiled(place) => launch!(call.gpu, name, &shape, &output, grid, unsafe tiled(
+            from.array(1), to.array(1), width, height, from_pitch, to_pitch, bits, place))?,
     }
+    Ok(())
 }
 
 /// Word `ABSOLUTE_POS_Y` of row `ABSOLUTE_POS_X` of the result.

@@ -5,24 +5,6 @@
 //! Least work: every element is read once and written once; nothing is computed. So a copy of as many bytes
 //! is the bound, and what the ladder shows is the price of walking memory across its lines.
 //!
-//! On devices:
-//! - `naive`: a unit for each word of the result; loads follow rows, stores lie a row apart.
-//! - `tiled`: tiles of 32 × 32 words by way of shared memory; loads and stores follow rows. Columns of the
-//!   tile lie in one bank.
-//! - `padded`: a column more for each row of words, so that columns lie in all banks.
-//! - `blocks`: blocks of 16 × 16 bytes (8 × 8, 4 × 4 elements) turned in registers, without shared memory;
-//!   stores of a plane are runs of 64 bytes.
-//! - `vectors`: the same blocks by way of shared memory, so that loads and stores are runs of 128 bytes and
-//!   more; place y of column x lies at y xor x. Its layout is tuned.
-//! - `production`: the one of both that suits the size.
-//!
-//! On the CPU:
-//! - `naive`: rows are read in order, and stores lie a row apart.
-//! - `blocked`: blocks of 64 × 64 elements, so that lines are used whole before they leave the cache.
-//! - `tiles`: tiles of whole lines turned by interleaving, in vectors; cached stores.
-//! - `tiles streamed`: non-temporal stores.
-//! - `threads production`: the same on all threads, in parts; the stores by size.
-//!
 //! The source's figures are of a K40, in GB/s: copy 177.15, naive 68.98, tiled 116.82, padded 121.83.
 
 mod cpu;
@@ -30,7 +12,7 @@ mod cpu;
 mod gpu;
 
 use crate::array::{Array, Element, Fill, Kind, Layout};
-use crate::family::{Class, Family, Ladder, Lesson, Problem, Scale, Work};
+use crate::family::{Class, Family, Ladder, Lesson, Problem, Scale, Work, sides};
 
 /// The family.
 #[must_use]
@@ -50,107 +32,69 @@ pub fn family() -> Family {
                     Words instead of vectors leave a third of memory's speed.",
         },
         ladders: vec![
-            Box::new(ladder(
+            ladder(
                 "transpose/u8",
                 "out(y, x) = in(x, y), 8 bits",
-                Sizes {
-                    checks: || checks(Kind::U8),
-                    cases: |scale| cases(Kind::U8, scale),
-                    huge: || huge(Kind::U8, 65_600, 65_551),
-                },
-            )),
-            Box::new(ladder(
+                Kind::U8,
+                (65_600, 65_551),
+            ),
+            ladder(
                 "transpose/u16",
                 "out(y, x) = in(x, y), 16 bits",
-                Sizes {
-                    checks: || checks(Kind::U16),
-                    cases: |scale| cases(Kind::U16, scale),
-                    huge: || huge(Kind::U16, 46_400, 46_411),
-                },
-            )),
-            Box::new(ladder(
+                Kind::U16,
+                (46_400, 46_411),
+            ),
+            ladder(
                 "transpose/u32",
                 "out(y, x) = in(x, y), 32 bits",
-                Sizes {
-                    checks: || checks(Kind::U32),
-                    cases: |scale| cases(Kind::U32, scale),
-                    huge: || huge(Kind::U32, 32_780, 32_777),
-                },
-            )),
+                Kind::U32,
+                (32_780, 32_777),
+            ),
         ],
     }
 }
 
-/// The problems of one kind of elements.
-struct Sizes {
-    checks: fn() -> Vec<Transpose>,
-    cases: fn(Scale) -> Vec<Transpose>,
-    huge: fn() -> Vec<Transpose>,
+/// The ladder of elements of a kind; `huge` is too large for 32 bits.
+fn ladder(
+    name: &'static str,
+    about: &'static str,
+    kind: Kind,
+    huge: (usize, usize),
+) -> Box<Ladder<Transpose>> {
+    let variants = on_both!(cpu::variants(), gpu::variants(8 * kind.bytes() as u32));
+    let of = move |(width, height)| Transpose { kind, width, height };
+    let ladder = Ladder::new(name, about, variants)
+        .checks(move || CHECKS.map(of).into())
+        .cases(move |scale| cases(scale).into_iter().map(of).collect());
+    Box::new(ladder.huge(move || vec![of(huge)]))
 }
 
-fn ladder(name: &'static str, about: &'static str, sizes: Sizes) -> Ladder<Transpose> {
-    #[allow(unused_mut)]
-    let mut variants = cpu::variants();
-    #[cfg(feature = "gpu")]
-    variants.extend(gpu::variants(name));
-    Ladder {
-        name,
-        about,
-        axis: None,
-        checks: sizes.checks,
-        cases: sizes.cases,
-        huge: sizes.huge,
-        variants,
-    }
-}
+const CHECKS: [(usize, usize); 17] = [
+    (0, 0),
+    (0, 5),
+    (5, 0),
+    (1, 1),
+    (1, 33),
+    (33, 1),
+    (2, 3),
+    (4, 4),
+    (5, 16),
+    (16, 5),
+    (31, 33),
+    (64, 64),
+    (63, 65),
+    (100, 127),
+    (256, 256),
+    (300, 70),
+    (129, 515),
+];
 
-fn checks(kind: Kind) -> Vec<Transpose> {
-    let sizes = [
-        (0, 0),
-        (0, 5),
-        (5, 0),
-        (1, 1),
-        (1, 33),
-        (33, 1),
-        (2, 3),
-        (4, 4),
-        (5, 16),
-        (16, 5),
-        (31, 33),
-        (64, 64),
-        (63, 65),
-        (100, 127),
-        (256, 256),
-        (300, 70),
-        (129, 515),
-    ];
-    let of = |(width, height)| Transpose { kind, width, height };
-    sizes.into_iter().map(of).collect()
-}
-
-fn cases(kind: Kind, scale: Scale) -> Vec<Transpose> {
-    let of = |size: u64| {
-        // Powers of two, the worst of sizes, have sides that are powers of two.
-        let width = match size.is_power_of_two() {
-            true => 1 << size.ilog2().div_ceil(2),
-            false => size.isqrt().max(1),
-        };
-        let (width, height) = (width as usize, (size / width) as usize);
-        Transpose { kind, width, height }
-    };
-    let mut cases: Vec<Transpose> = scale.sizes().into_iter().map(of).collect();
+fn cases(scale: Scale) -> Vec<(usize, usize)> {
+    let mut cases: Vec<_> = scale.sizes().into_iter().map(sides).collect();
     if scale.class != Class::Software && !scale.quick && scale.size.is_none() {
-        cases.push(Transpose {
-            kind,
-            width: 4_219,
-            height: 4_111,
-        });
+        cases.push((4_219, 4_111));
     }
     cases
-}
-
-fn huge(kind: Kind, width: usize, height: usize) -> Vec<Transpose> {
-    vec![Transpose { kind, width, height }]
 }
 
 /// A matrix of so many elements.

@@ -1,7 +1,7 @@
 //! What divergence costs: two branches that take equally long, by runs of units.
 
 use crate::array::{Array, Fill, Layout};
-use crate::family::{Class, Ladder, OnCpu, Operation, Problem, Scale, Variant, Work};
+use crate::family::{Class, Ladder, OnCpu, Operation, Problem, Variant, Work};
 
 /// Steps of either branch; each is a multiplication and an addition.
 const STEPS: u32 = 64;
@@ -65,8 +65,7 @@ impl Problem for Branch {
 }
 
 pub(super) fn ladder() -> Ladder<Branch> {
-    #[allow(unused_mut)]
-    let mut variants = vec![Variant::cpu(
+    let variants = vec![Variant::cpu(
         "loop",
         "a word at a time",
         |p: &Branch, call: OnCpu<'_>| {
@@ -78,32 +77,25 @@ pub(super) fn ladder() -> Ladder<Branch> {
             Ok(())
         },
     )];
-    #[cfg(feature = "gpu")]
-    variants.extend(gpu::variants());
-    Ladder {
-        name: "votes/divergence",
-        about: "one branch for units of a run, the other for those of the next",
-        axis: Some("units of a run"),
-        checks: || {
+    let variants = on_both!(variants, gpu::variants());
+    let about = "one branch for units of a run, the other for those of the next";
+    Ladder::new("votes/divergence", about, variants)
+        .axis("units of a run")
+        .checks(|| {
             let of = |words| Branch { words, run: 3 };
             [0, 1, 33, 1_000, 4_097].map(of).into()
-        },
-        cases: |scale: Scale| {
+        })
+        .cases(|scale| {
             let words = scale.or(match (scale.class, scale.quick) {
                 (Class::Gpu, false) => 1 << 26,
                 (Class::Gpu, true) => 1 << 24,
                 (Class::Cpu, _) => 1 << 20,
                 (Class::Software, _) => 1 << 16,
-            });
-            let of = |run| Branch {
-                words: words as usize,
-                run,
-            };
-            [1, 2, 4, 8, 16, 32, 64, 128].map(of).into()
-        },
-        huge: Vec::new,
-        variants,
-    }
+            }) as usize;
+            [1, 2, 4, 8, 16, 32, 64, 128]
+                .map(|run| Branch { words, run })
+                .into()
+        })
 }
 
 #[cfg(feature = "gpu")]

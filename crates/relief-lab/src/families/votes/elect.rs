@@ -1,7 +1,7 @@
 //! Words that are not zero, counted in one counter.
 
 use crate::array::{Array, Fill, Layout};
-use crate::family::{LENGTHS, Ladder, OnCpu, Problem, Scale, Variant, Work};
+use crate::family::{Ladder, OnCpu, Problem, Variant, Work};
 
 /// So many words.
 pub(super) struct Votes(usize);
@@ -43,8 +43,7 @@ impl Problem for Votes {
 }
 
 pub(super) fn ladder() -> Ladder<Votes> {
-    #[allow(unused_mut)]
-    let mut variants = vec![Variant::cpu(
+    let variants = vec![Variant::cpu(
         "loop",
         "a word at a time",
         |_: &Votes, call: OnCpu<'_>| {
@@ -53,17 +52,13 @@ pub(super) fn ladder() -> Ladder<Votes> {
             Ok(())
         },
     )];
-    #[cfg(feature = "gpu")]
-    variants.extend(gpu::variants());
-    Ladder {
-        name: "votes/elect",
-        about: "one counter of all words that are not zero",
-        axis: None,
-        checks: || LENGTHS.map(Votes).into(),
-        cases: |scale: Scale| scale.sizes().into_iter().map(|n| Votes(n as usize)).collect(),
-        huge: || vec![Votes((1 << 30) + 77)],
+    let variants = on_both!(variants, gpu::variants());
+    Ladder::new(
+        "votes/elect",
+        "one counter of all words that are not zero",
         variants,
-    }
+    )
+    .of_lengths((1 << 30) + 77, Votes)
 }
 
 #[cfg(feature = "gpu")]

@@ -6,7 +6,7 @@ use rayon::prelude::*;
 use super::divergence::Blocks;
 use crate::array::{Array, Fill, Layout};
 use crate::families::factors;
-use crate::family::{Class, Ladder, OnCpu, Operation, Problem, Scale, Tolerance, Variant, Work};
+use crate::family::{Class, Ladder, OnCpu, Operation, Problem, Tolerance, Variant, Work};
 
 /// Units of a cube along both axes, and elements of a tile.
 const SIDE: u32 = 16;
@@ -73,8 +73,7 @@ impl Problem for Square {
 }
 
 pub(super) fn ladder() -> Ladder<Square> {
-    #[allow(unused_mut)]
-    let mut variants = vec![Variant::cpu(
+    let variants = vec![Variant::cpu(
         "loop",
         "row by row; nothing lies outside",
         |p: &Square, call: OnCpu<'_>| {
@@ -90,22 +89,16 @@ pub(super) fn ladder() -> Ladder<Square> {
             Ok(())
         },
     )];
-    #[cfg(feature = "gpu")]
-    variants.extend(gpu::variants());
-    Ladder {
-        name: "votes/product",
-        about: "C(i, j) = Σ A(i, k)·B(k, j), f32, by tiles of 16 × 16 of which the last are cut",
-        axis: None,
-        checks: || {
-            let of = |side| Square { side };
-            [0, 1, 15, 16, 17, 33, 64, 100].map(of).into()
-        },
-        cases: |scale: Scale| {
-            let of = |side: u64| Square { side: side as usize };
+    let variants = on_both!(variants, gpu::variants());
+    let about = "C(i, j) = Σ A(i, k)·B(k, j), f32, by tiles of 16 × 16 of which the last are cut";
+    let of = |side| Square { side };
+    Ladder::new("votes/product", about, variants)
+        .checks(move || [0, 1, 15, 16, 17, 33, 64, 100].map(of).into())
+        .cases(move |scale| {
             match (scale.size, scale.class, scale.quick) {
                 // More take minutes to refer to. Beside a side that may end with a tile, one that does not.
                 (Some(size), ..) => {
-                    let side = size.min(1 << 24).isqrt().max(1);
+                    let side = size.min(1 << 24).isqrt().max(1) as usize;
                     vec![of(side), of(side + 1)]
                 }
                 (None, Class::Gpu, false) => [100, 1_000, 2_048, 2_049].map(of).into(),
@@ -113,10 +106,7 @@ pub(super) fn ladder() -> Ladder<Square> {
                 (None, Class::Cpu, _) => [100, 512].map(of).into(),
                 (None, Class::Software, _) => vec![of(100)],
             }
-        },
-        huge: Vec::new,
-        variants,
-    }
+        })
 }
 
 #[cfg(feature = "gpu")]

@@ -1,7 +1,7 @@
 //! From every pixel: it looks outwards for the nearest white one, and stops where no row or column can be nearer.
 
 use cubecl::prelude::*;
-use relief_kernels::device::{Operand, cubes, on_client, start};
+use relief_kernels::device::{Operand, launch, line};
 
 use super::super::Distance;
 use super::{PATIENCE, byte, is_white, row_words, words};
@@ -16,19 +16,15 @@ pub(super) fn run(problem: &Distance, call: &OnGpu<'_>) -> Outcome {
     }
     problem.patience(problem.looked_at(), 4.0 * PATIENCE)?;
     let out = &call.outputs[0];
-    let grid = cubes(call.gpu, words.div_ceil(UNITS));
-    call.gpu
-        .launch("distance black", &0, &[Operand::write("the output", out)], || {
-            on_client!(call.gpu, client => {
-                let [mask, profile, out] = [&call.inputs[0], &call.inputs[1], out];
-                // SAFETY: words are compared with those of a row times the height, of which mask and output hold as many; pixels that are
-                    // looked at are compared with the width, no more than a row's bytes, and the height; squares are at most R² + 1, the last
-                    // place of the profile.
-                    start!(client, (grid.clone(), CubeDim::new_1d(UNITS)), unsafe look_outwards(
-                        mask.array(1), profile.array(1), out.array(1), problem.width as u32,
-                        problem.height as u32, row_words(problem), problem.squared() + 1));
-            });
-        })?;
+    let (mask, profile) = (&call.inputs[0], &call.inputs[1]);
+    // SAFETY: words are compared with those of a row times the height, of which mask and output hold as many; pixels that are
+    // looked at are compared with the width, no more than a row's bytes, and the height; squares are at most R² + 1, the last
+    // place of the profile.
+    launch!(
+        call.gpu, "distance black", &0, &[Operand::write("the output", out)], line(call.gpu, words, UNITS),
+        unsafe look_outwards(
+            mask.array(1), profile.array(1), out.array(1), problem.width as u32, problem.height as u32,
+            row_words(problem), problem.squared() + 1))?;
     Ok(())
 }
 

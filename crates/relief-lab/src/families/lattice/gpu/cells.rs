@@ -1,10 +1,10 @@
 //! One cell, folded by a kernel and repeated.
 
 use cubecl::prelude::*;
-use relief_kernels::device::{Buffer, Operand, cubes, on_client, start};
+use relief_kernels::device::{Operand, launch, line};
 use relief_kernels::policy::Tuning;
 
-use super::super::{Copies, Ladders, Mean};
+use super::super::{Blended, Copies, Mean};
 use super::target::{blended, numbers, sample};
 use super::{DEFAULT, SPACE, countable, pitch, shifted_words};
 use crate::array::Layout;
@@ -12,16 +12,14 @@ use crate::family::{Failure, OnGpu, Outcome, Variant};
 
 const UNITS: u32 = 256;
 
-pub(super) fn variants<T: Ladders>(bits: u32) -> Vec<Variant<Mean<T>>> {
+pub(super) fn variants<T: Blended>(bits: u32) -> Vec<Variant<Mean<T>>> {
     let kernel = match bits {
         8 => "lattice ladder u8",
         _ => "lattice ladder f32",
     };
     let scratch = |p: &Mean<T>| {
-        vec![Layout::of::<u32>(shifted_words(
-            &p.copies,
-            8 * size_of::<T>() as u32,
-        ))]
+        let words = shifted_words(&p.copies, 8 * size_of::<T>() as u32);
+        vec![Layout::of::<u32>(words)]
     };
     vec![
         Variant::gpu(
@@ -54,21 +52,20 @@ fn run(copies: &Copies, call: &OnGpu<'_>, bits: u32, vectors: bool) -> Outcome {
     let numbers = numbers(copies)?;
     let shape = (bits, vectors);
     let words = shifted_words(copies, bits) as u32;
-    let samples = 128 / bits;
-    let (a, b, c) = (period.a() as u32, period.b() as u32, period.c() as u32);
-    let stored = Stored {
-        a,
-        b,
-        c,
-        row: a.div_ceil(samples),
-    };
-    let grid = cubes(call.gpu, words.div_ceil(UNITS));
-    call.gpu.launch("lattice ladder cell", &shape, &[Operand::write("the output", cell)], || {
-        on_client!(call.gpu, client => {
-            let inverse = 1.0 / copies.determinant() as f32;
-            launch_cell(client, grid.clone(), (&call.inputs[0], cell), &numbers, inverse, stored, words, bits);
-        });
-    })?;
+    let (a, b, c, row) = (
+        period.a() as u32,
+        period.b() as u32,
+        period.c() as u32,
+        (period.a() as u32).div_ceil(128 / bits),
+    );
+    let (pattern, inverse) = (&call.inputs[0], 1.0 / copies.determinant() as f32);
+    // SAFETY: words are compared with their number, of which the buffer of the cell holds as many.
+    launch!(
+        call.gpu, "lattice ladder cell", &shape, &[Operand::write("the output", cell)],
+        line(call.gpu, words, UNITS),
+        unsafe fold_cell(
+            pattern.array(1), cell.array(1), numbers.iter().copied().collect(), inverse, a, c, row, words,
+            bits))?;
     let tuning = match vectors {
         true => call.tuning,
         false => Tuning {
@@ -77,51 +74,21 @@ fn run(copies: &Copies, call: &OnGpu<'_>, bits: u32, vectors: bool) -> Outcome {
             vector: 1,
         },
     };
-    let columns = pitch(copies, bits) / tuning.vector;
-    let across = columns.div_ceil(tuning.units);
-    let down = (copies.height as u32).div_ceil(tuning.items);
+    let (columns, height) = (pitch(copies, bits) / tuning.vector, copies.height as u32);
+    let down = height.div_ceil(tuning.items);
     // Taller grids have several layers.
     let layers = down.div_ceil(65_535);
-    let grid = CubeCount::Static(across, down.div_ceil(layers), layers);
-    call.gpu.launch(
-        "lattice ladder repeat",
-        &(shape, tuning),
-        &[Operand::write("the output", out)],
-        || {
-            on_client!(call.gpu, client => {
-                let sides = (columns, copies.height as u32);
-                launch_repeat(client, grid.clone(), (cell, out), stored, sides, bits, tuning);
-            });
-        },
-    )?;
+    let grid = CubeCount::Static(columns.div_ceil(tuning.units), down.div_ceil(layers), layers);
+    let width = tuning.vector as usize;
+    // SAFETY: columns are compared with the vectors from one row to the next and rows with the raster's, and the output holds
+    // as many vectors; columns of the cell are remainders by a and rows by c, so that every place lies in what was stored.
+    launch!(
+        call.gpu, "lattice ladder repeat", &(shape, tuning), &[Operand::write("the output", out)],
+        (grid, CubeDim::new_1d(tuning.units)),
+        unsafe repeat_cell(
+            width, cell.array(width), cell.array(1), out.array(width), a, b, c, row, columns, height, bits,
+            tuning.items, tuning.vector))?;
     Ok(())
-}
-
-/// How a cell is stored: for each shift below the samples of a vector, c rows of vectors.
-#[derive(Clone, Copy)]
-struct Stored {
-    a: u32,
-    b: u32,
-    c: u32,
-    /// Vectors of a row.
-    row: u32,
-}
-
-#[allow(clippy::too_many_arguments)]
-fn launch_cell<R: Runtime>(
-    client: &ComputeClient<R>,
-    grid: CubeCount,
-    (pattern, cell): (&Buffer, &Buffer),
-    numbers: &[i32],
-    inverse: f32,
-    stored: Stored,
-    words: u32,
-    bits: u32,
-) {
-    // SAFETY: words are compared with their number, of which the buffer of the cell holds as many.
-    start!(client, (grid, CubeDim::new_1d(UNITS)), unsafe fold_cell(
-        pattern.array(1), cell.array(1), numbers.iter().copied().collect(), inverse, stored.a, stored.c,
-        stored.row, words, bits));
 }
 
 #[cube(launch_unchecked)]
@@ -152,25 +119,6 @@ fn fold_cell(
         }
         cell[place as usize] = word;
     }
-}
-
-fn launch_repeat<R: Runtime>(
-    client: &ComputeClient<R>,
-    grid: CubeCount,
-    (cell, out): (&Buffer, &Buffer),
-    stored: Stored,
-    (columns, height): (u32, u32),
-    bits: u32,
-    tuning: Tuning,
-) {
-    let width = tuning.vector as usize;
-    let dim = CubeDim::new_1d(tuning.units);
-    // SAFETY: columns are compared with the vectors from one row to the next and rows with the raster's, and the output holds
-    // as many vectors; columns of the cell are remainders by a and rows by c, so that every place lies in what was stored.
-    let Stored { a, b, c, row } = stored;
-    start!(client, (grid, dim), unsafe repeat_cell(
-        width, cell.array(width), cell.array(1), out.array(width), a, b, c, row, columns, height, bits,
-        tuning.items, tuning.vector));
 }
 
 #[cube(launch_unchecked)]

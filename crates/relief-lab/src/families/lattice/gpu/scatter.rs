@@ -114,52 +114,30 @@ fn scatter(copies: &Copies, call: &OnGpu<'_>, to: &Buffer, bits: u32, dealt: Dea
     }
     countable(call.gpu, to)?;
     let range = Range::of(copies)?;
-    let across = copies.all()[0];
-    let across = (across.1 - across.0 + 1) as u32;
+    let [(first, last), _] = copies.all();
+    let across = (last - first + 1) as u32;
     let wanted = match dealt {
         Dealt::Cubes => range.count,
         Dealt::Units => range.count.div_ceil(UNITS),
     };
     let grid = cubes(call.gpu, wanted);
-    let launch = || {
-        on_client!(call.gpu, client => {
-            let counts = (across, range.count);
-            launch_copies(client, grid.clone(), (&call.inputs[0], to), &range.numbers, counts, bits, (dealt, write));
-        });
-    };
+    let (pattern, count) = (&call.inputs[0], range.count);
     // Where no copy covers the first pixel, nothing proves that the kernel ran: the comparison does.
-    launch();
+    on_client!(call.gpu, client => {
+        let (pattern, numbers) = (pattern.array(1), range.numbers.into_iter().collect());
+        let (grid, words) = ((grid, CubeDim::new_1d(UNITS)), || to.array(1));
+        // SAFETY: copies are compared with their number, samples with the pattern's, pixels with the raster's sides; `to` holds a
+        // word for each pixel and for what lies between rows, twice as many for floats that are counted. Stores that race store
+        // the same word.
+        match write {
+            Write::Store => start!(client, grid, unsafe stores(pattern, words(), numbers, across, count, dealt)),
+            Write::AddFloat => start!(client, grid, unsafe sums(
+                pattern, words(), words(), numbers, across, count, (to.words() / 2) as u32, dealt)),
+            _ => start!(client, grid, unsafe atomics(
+                pattern, words(), numbers, across, count, bits, dealt, write)),
+        }
+    });
     Ok(())
-}
-
-fn launch_copies<R: Runtime>(
-    client: &ComputeClient<R>,
-    grid: CubeCount,
-    (pattern, to): (&Buffer, &Buffer),
-    numbers: &[i32],
-    (across, count): (u32, u32),
-    bits: u32,
-    (dealt, write): (Dealt, Write),
-) {
-    // SAFETY: copies are compared with their number, samples with the pattern's, pixels with the raster's sides; `to` holds a
-    // word for each pixel and for what lies between rows, twice as many for floats that are counted. Stores that race store
-    // the same word.
-    let pattern = pattern.array(1);
-    let numbers = numbers.iter().copied().collect();
-    let dim = CubeDim::new_1d(UNITS);
-    let words = || to.array(1);
-    match write {
-        Write::Store => {
-            start!(client, (grid, dim), unsafe stores(pattern, words(), numbers, across, count, dealt));
-        }
-        Write::AddFloat => {
-            let half = to.words() / 2;
-            start!(client, (grid, dim), unsafe sums(
-                pattern, words(), words(), numbers, across, count, half as u32, dealt));
-        }
-        _ => start!(client, (grid, dim), unsafe atomics(
-            pattern, words(), numbers, across, count, bits, dealt, write)),
-    }
 }
 
 /// The word of the raster for sample `at` of a copy, or `u32::MAX` where it lies outside.

@@ -1,10 +1,10 @@
 //! Over the target: each pixel finds the copies that cover it.
 
 use cubecl::prelude::*;
-use relief_kernels::device::{Buffer, Operand, cubes, on_client, start};
+use relief_kernels::device::{Operand, launch, line};
 
 use super::super::stores::Agreeing;
-use super::super::{Copies, Ladders, Mean};
+use super::super::{Blended, Copies, Mean};
 use super::{countable, pitch};
 use crate::family::{Failure, OnGpu, Outcome, Variant};
 
@@ -14,7 +14,7 @@ const UNITS: u32 = 256;
 /// How far from right rounded coordinates may be.
 const SLACK: f64 = 0.01;
 
-pub(super) fn variant<T: Ladders>(bits: u32) -> Variant<Mean<T>> {
+pub(super) fn variant<T: Blended>(bits: u32) -> Variant<Mean<T>> {
     Variant::gpu(
         "target",
         "a unit for each word, the copies in a window of cells around its coordinates",
@@ -68,35 +68,17 @@ fn run(copies: &Copies, call: &OnGpu<'_>, bits: u32, any: bool) -> Outcome {
     let numbers = numbers(copies)?;
     let out = &call.outputs[0];
     countable(call.gpu, out)?;
-    let grid = cubes(call.gpu, (words as u32).div_ceil(UNITS));
-    call.gpu.launch(
-        "lattice over the target",
-        &(bits, any),
-        &[Operand::write("the output", out)],
-        || {
-            on_client!(call.gpu, client => {
-                let sides = (pitch(copies, bits), words as u32, 1.0 / copies.determinant() as f32);
-                launch(client, grid.clone(), (&call.inputs[0], out), &numbers, sides, bits, any);
-            });
-        },
-    )?;
-    Ok(())
-}
-
-fn launch<R: Runtime>(
-    client: &ComputeClient<R>,
-    grid: CubeCount,
-    (pattern, out): (&Buffer, &Buffer),
-    numbers: &[i32],
-    (pitch, words, inverse): (u32, u32, f32),
-    bits: u32,
-    any: bool,
-) {
+    let (words, pitch, pattern) = (words as u32, pitch(copies, bits), &call.inputs[0]);
+    let inverse = 1.0 / copies.determinant() as f32;
     // SAFETY: words are compared with their number, those between rows among them, of which the output holds as many; places
     // in the pattern are compared with its sides.
-    start!(client, (grid, CubeDim::new_1d(UNITS)), unsafe over_target(
-        pattern.array(1), out.array(1), numbers.iter().copied().collect(), inverse, pitch, words, bits,
-        any));
+    launch!(
+        call.gpu, "lattice over the target", &(bits, any), &[Operand::write("the output", out)],
+        line(call.gpu, words, UNITS),
+        unsafe over_target(
+            pattern.array(1), out.array(1), numbers.iter().copied().collect(), inverse, pitch, words, bits,
+            any))?;
+    Ok(())
 }
 
 #[cube(launch_unchecked)]

@@ -3,7 +3,7 @@
 #![allow(unsafe_code)]
 
 use cubecl::prelude::*;
-use relief_kernels::device::{Buffer, Gpu, Operand, cubes, launch, on_client, start};
+use relief_kernels::device::{Buffer, Gpu, Operand, cubes, launch};
 use relief_numeric::element::Element;
 use relief_numeric::scan::Kind;
 use relief_numeric::scan::gpu::{scan, scratch_words};
@@ -69,25 +69,33 @@ pub(super) fn compact(
     [out, count]: [&Buffer; 2],
     [counts, places, scanned]: [&Buffer; 3],
 ) -> Outcome {
-    let launch = Launch::of(gpu, owners, from, words)?;
-    gpu.launch(
-        "select count",
-        &launch.shape,
-        &[Operand::write("the output", counts)],
-        || on_client!(gpu, client => launch.count(client, counts)),
-    )?;
-    let number = u64::from(owners.count(words));
+    let lanes = lanes(gpu, ..=32)?;
+    let (width, own) = (owners.width() as usize, owners.count(words));
+    let (each, shape) = (
+        owners.each(words, lanes),
+        Shape {
+            owners,
+            width: owners.width(),
+            lanes,
+        },
+    );
+    let number = match owners {
+        Owners::Planes(planes, _) => planes.div_ceil(UNITS / lanes),
+        _ => own,
+    };
+    let grid = (cubes(gpu, number), CubeDim::new_1d(UNITS));
+    // SAFETY: words are compared with their number and owners with theirs, which the buffers hold.
+    launch!(
+        gpu, "select count", &shape, &[Operand::write("the output", counts)], grid.clone(),
+        unsafe count_owned(width, from.array(width), counts.array(1), words, each, own, shape))?;
     let (kind, element) = (Kind::Exclusive, Element::U32);
-    scan(gpu, kind, element, number, counts, places, scanned)?;
-    let width = launch.shape.width as usize;
+    scan(gpu, kind, element, own.into(), counts, places, scanned)?;
     // SAFETY: as above; a word is written after those that are kept before it, so none past their number.
     launch!(
-        gpu, "select move", &launch.shape, &[Operand::write("the output", count)],
-        (launch.grid, CubeDim::new_1d(UNITS)),
+        gpu, "select move", &shape, &[Operand::write("the output", count)], grid,
         unsafe move_owned(
-            width, launch.from.array(width), counts.array(1), places.array(1), out.array(1), count.array(1),
-            launch.words, launch.shape.owners.each(launch.words, launch.shape.lanes),
-            launch.shape.owners.count(launch.words), launch.shape))?;
+            width, from.array(width), counts.array(1), places.array(1), out.array(1), count.array(1), words,
+            each, own, shape))?;
     Ok(())
 }
 
@@ -97,42 +105,6 @@ struct Shape {
     owners: Owners,
     width: u32,
     lanes: u32,
-}
-
-struct Launch<'a> {
-    shape: Shape,
-    from: &'a Buffer,
-    words: u32,
-    grid: CubeCount,
-}
-
-impl<'a> Launch<'a> {
-    fn of(gpu: &Gpu, owners: Owners, from: &'a Buffer, words: u32) -> Outcome<Self> {
-        let lanes = lanes(gpu, ..=32)?;
-        let number = match owners {
-            Owners::Planes(planes, _) => planes.div_ceil(UNITS / lanes),
-            _ => owners.count(words),
-        };
-        Ok(Self {
-            shape: Shape {
-                owners,
-                width: owners.width(),
-                lanes,
-            },
-            from,
-            words,
-            grid: cubes(gpu, number),
-        })
-    }
-
-    fn count<R: Runtime>(&self, client: &ComputeClient<R>, counts: &Buffer) {
-        let width = self.shape.width as usize;
-        // SAFETY: words are compared with their number and owners with theirs, which the buffers hold.
-        start!(client, (self.grid.clone(), CubeDim::new_1d(UNITS)), unsafe count_owned(
-            width, self.from.array(width), counts.array(1), self.words,
-            self.shape.owners.each(self.words, self.shape.lanes), self.shape.owners.count(self.words),
-            self.shape));
-    }
 }
 
 /// The vector at `place`, 0 from word `words` on.

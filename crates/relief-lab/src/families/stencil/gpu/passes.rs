@@ -1,7 +1,7 @@
 //! Columns, then rows: two kernels, and a picture of f32 between them.
 
 use cubecl::prelude::*;
-use relief_kernels::device::{Operand, on_client, start};
+use relief_kernels::device::{Operand, cover, launch};
 use relief_numeric::stencil::gpu::Samples;
 
 use super::pixels::{nearest, pixel, word};
@@ -24,79 +24,55 @@ struct Shape {
     down: bool,
 }
 
-pub(super) fn separable(problem: &Stencil, call: &OnGpu<'_>) -> Outcome {
-    both(problem, call, false)
-}
-
-pub(super) fn running_sum(problem: &Stencil, call: &OnGpu<'_>) -> Outcome {
-    both(problem, call, true)
-}
-
-fn both(problem: &Stencil, call: &OnGpu<'_>, running: bool) -> Outcome {
+/// Columns, then rows; sums from their neighbours' where they are `running`.
+pub(super) fn both(problem: &Stencil, call: &OnGpu<'_>, running: bool) -> Outcome {
     if problem.is_empty() {
         return Ok(());
     }
-    let (words, rows) = (problem.row_words(), problem.height as u32);
-    let columns = words * samples(problem.kind).per_word();
-    let (down, across) = match running {
-        false => ((columns, rows), (words, rows)),
-        true => ((columns, rows.div_ceil(RUN)), (words.div_ceil(RUN), rows)),
-    };
-    for (is_down, (units, rows)) in [(true, down), (false, across)] {
+    for down in [true, false] {
         let shape = Shape {
             samples: samples(problem.kind),
             combine: Combine::of(&problem.filter),
             running,
-            down: is_down,
+            down,
         };
-        let grid = CubeCount::Static(units.div_ceil(CUBE.0), rows.div_ceil(CUBE.1), 1);
-        let first = if is_down {
-            &call.scratch[0]
-        } else {
-            &call.outputs[0]
-        };
-        call.gpu.launch(
-            "stencil ladder pass",
-            &shape,
-            &[Operand::write("the output", first)],
-            || {
-                on_client!(call.gpu, client => match shape.samples {
-                    Samples::Bytes => pass_on::<u32, _>(client, problem, call, shape, columns, grid.clone()),
-                    Samples::Floats => pass_on::<f32, _>(client, problem, call, shape, columns, grid.clone()),
-                });
-            },
-        )?;
+        match shape.samples {
+            Samples::Bytes => pass::<u32>(problem, call, shape)?,
+            Samples::Floats => pass::<f32>(problem, call, shape)?,
+        }
     }
     Ok(())
 }
 
-fn pass_on<W: Numeric, R: Runtime>(
-    client: &ComputeClient<R>,
-    problem: &Stencil,
-    call: &OnGpu<'_>,
-    shape: Shape,
-    columns: u32,
-    grid: CubeCount,
-) {
+fn pass<W: Numeric>(problem: &Stencil, call: &OnGpu<'_>, shape: Shape) -> Outcome {
     let (picture, weights, out) = (&call.inputs[0], &call.inputs[2], &call.outputs[0]);
-    let between = &call.scratch[0];
-    let (half, inverse) = problem.rounding();
+    let (name, between, (half, inverse)) = ("stencil ladder pass", &call.scratch[0], problem.rounding());
     let (width, height, radius) = (
         problem.width as u32,
         problem.height as u32,
         problem.radius() as u32,
     );
+    let pitch = problem.row_words();
+    let columns = pitch * shape.samples.per_word();
+    let run = if shape.running { RUN } else { 1 };
     // SAFETY: pixels and words are compared with those of the results, what is between has `columns` pixels a row, and the
     // nearest pixels are inside; there are 2 · radius + 1 weights.
     if shape.down {
-        start!(client, (grid, CubeDim::new_2d(CUBE.0, CUBE.1)), unsafe columns_pass<W, _>(
-            picture.array(1), weights.array(1), between.array(1), width, height, problem.row_words(),
-            columns, radius, shape));
+        launch!(
+            call.gpu, name, &shape, &[Operand::write("the output", between)],
+            cover((columns, height.div_ceil(run)), CUBE),
+            unsafe columns_pass<W, _>(
+                picture.array(1), weights.array(1), between.array(1), width, height, pitch, columns, radius,
+                shape))?;
     } else {
-        start!(client, (grid, CubeDim::new_2d(CUBE.0, CUBE.1)), unsafe rows_pass<W, _>(
-            between.array(1), weights.array(1), out.array(1), width, height, problem.row_words(), columns,
-            radius, half, inverse, shape));
+        launch!(
+            call.gpu, name, &shape, &[Operand::write("the output", out)],
+            cover((pitch.div_ceil(run), height), CUBE),
+            unsafe rows_pass<W, _>(
+                between.array(1), weights.array(1), out.array(1), width, height, pitch, columns, radius, half,
+                inverse, shape))?;
     }
+    Ok(())
 }
 
 /// One more sample.

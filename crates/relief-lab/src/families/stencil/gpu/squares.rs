@@ -1,7 +1,7 @@
 //! Whole squares: from memory, or from tiles in shared memory.
 
 use cubecl::prelude::*;
-use relief_kernels::device::{Operand, on_client, start};
+use relief_kernels::device::{Operand, cover, launch};
 use relief_numeric::stencil::gpu::Samples;
 
 use super::pixels::{nearest, pixel, word};
@@ -48,32 +48,25 @@ pub(super) fn naive(problem: &Stencil, call: &OnGpu<'_>) -> Outcome {
         combine: Combine::of(&problem.filter),
         place: Place::Anywhere,
     };
-    let (words, rows) = (problem.row_words(), problem.height as u32);
-    let grid = CubeCount::Static(words.div_ceil(CUBE.0), rows.div_ceil(CUBE.1), 1);
-    let out = [Operand::write("the output", &call.outputs[0])];
-    call.gpu.launch("stencil ladder squares", &shape, &out, || {
-        on_client!(call.gpu, client => match shape.samples {
-            Samples::Bytes => squares_on::<u32, _>(client, problem, call, shape, grid.clone()),
-            Samples::Floats => squares_on::<f32, _>(client, problem, call, shape, grid.clone()),
-        });
-    })?;
-    Ok(())
+    match shape.samples {
+        Samples::Bytes => squares_of::<u32>(problem, call, shape),
+        Samples::Floats => squares_of::<f32>(problem, call, shape),
+    }
 }
 
-fn squares_on<W: Numeric, R: Runtime>(
-    client: &ComputeClient<R>,
-    problem: &Stencil,
-    call: &OnGpu<'_>,
-    shape: Shape,
-    grid: CubeCount,
-) {
+fn squares_of<W: Numeric>(problem: &Stencil, call: &OnGpu<'_>, shape: Shape) -> Outcome {
     let (picture, weights, out) = (&call.inputs[0], &call.inputs[1], &call.outputs[0]);
+    let (pitch, width, height) = (problem.row_words(), problem.width as u32, problem.height as u32);
     let (half, inverse) = problem.rounding();
     // SAFETY: words and rows are compared with those of the result; pixels are the nearest inside of the picture; there are as
     // many weights as pixels of a square.
-    start!(client, (grid, CubeDim::new_2d(CUBE.0, CUBE.1)), unsafe squares<W, _>(
-        picture.array(1), weights.array(1), out.array(1), problem.width as u32, problem.height as u32,
-        problem.row_words(), problem.radius() as u32, half, inverse, shape));
+    launch!(
+        call.gpu, "stencil ladder squares", &shape, &[Operand::write("the output", out)],
+        cover((pitch, height), CUBE),
+        unsafe squares<W, _>(
+            picture.array(1), weights.array(1), out.array(1), width, height, pitch, problem.radius() as u32,
+            half, inverse, shape))?;
+    Ok(())
 }
 
 #[cube(launch_unchecked)]
@@ -258,35 +251,25 @@ pub(super) fn tiled(problem: &Stencil, call: &OnGpu<'_>) -> Outcome {
         combine: Combine::of(&problem.filter),
         place: Place::Tile(tile),
     };
-    let grid = CubeCount::Static(
-        problem.row_words().div_ceil(CUBE.0),
-        (problem.height as u32).div_ceil(TILE_ROWS),
-        1,
-    );
-    let out = [Operand::write("the output", &call.outputs[0])];
-    call.gpu
-        .launch("stencil ladder tiles", &(shape, radius), &out, || {
-            on_client!(call.gpu, client => match samples {
-                Samples::Bytes => tiles_on::<u32, _>(client, problem, call, shape, grid.clone()),
-                Samples::Floats => tiles_on::<f32, _>(client, problem, call, shape, grid.clone()),
-            });
-        })?;
-    Ok(())
+    match samples {
+        Samples::Bytes => tiles_of::<u32>(problem, call, shape),
+        Samples::Floats => tiles_of::<f32>(problem, call, shape),
+    }
 }
 
-fn tiles_on<W: Numeric, R: Runtime>(
-    client: &ComputeClient<R>,
-    problem: &Stencil,
-    call: &OnGpu<'_>,
-    shape: Shape,
-    grid: CubeCount,
-) {
-    let (source, weights, out) = (&call.inputs[0], &call.inputs[1], &call.outputs[0]);
-    let (half, inverse) = problem.rounding();
-    // SAFETY: as in `squares_on`.
-    start!(client, (grid, CubeDim::new_2d(CUBE.0, CUBE.1)), unsafe tiles<W, _>(
-        source.array(1), weights.array(1), out.array(1), problem.width as u32, problem.height as u32,
-        problem.row_words(), half, inverse, problem.radius() as u32, problem.radius() as u32, shape));
+fn tiles_of<W: Numeric>(problem: &Stencil, call: &OnGpu<'_>, shape: Shape) -> Outcome {
+    let (picture, weights, out) = (&call.inputs[0], &call.inputs[1], &call.outputs[0]);
+    let (pitch, width, height) = (problem.row_words(), problem.width as u32, problem.height as u32);
+    let ((half, inverse), radius) = (problem.rounding(), problem.radius() as u32);
+    let cubes = CubeCount::Static(pitch.div_ceil(CUBE.0), height.div_ceil(TILE_ROWS), 1);
+    // SAFETY: as in `squares_of`.
+    launch!(
+        call.gpu, "stencil ladder tiles", &(shape, radius), &[Operand::write("the output", out)],
+        (cubes, CubeDim::new_2d(CUBE.0, CUBE.1)),
+        unsafe tiles<W, _>(
+            picture.array(1), weights.array(1), out.array(1), width, height, pitch, half, inverse, radius,
+            radius, shape))?;
+    Ok(())
 }
 
 /// `reach` is the radius once more: loops of a length that compilers know are unrolled, for minutes.
