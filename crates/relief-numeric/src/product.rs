@@ -103,23 +103,24 @@ pub(crate) fn pack_block<S: Semiring<T>, T: Copy>(
     let len = packed_len::<S, T>(inner, rows.columns());
     ShapeError::unless_equal("numbers of a packed block", len, packed.len())?;
     for row in 0..inner {
-        let mut pack = |panel: usize, values: &[T]| {
-            for line in values.chunks(LINE / size_of::<T>()) {
-                ask(line.as_ptr().wrapping_add(ROWS_AHEAD * rows.pitch()));
+        let line = |panel: usize| (panel * inner + row) * S::PANEL;
+        let panels = rows.row(row).chunks_exact(S::PANEL);
+        let (whole, rest) = (panels.len(), panels.remainder());
+        for (panel, values) in panels.enumerate() {
+            for part in values.chunks(LINE / size_of::<T>()) {
+                ask(part.as_ptr().wrapping_add(ROWS_AHEAD * rows.pitch()));
             }
-            let to = &mut packed[(panel * inner + row) * S::PANEL..][..S::PANEL];
-            let (taken, rest) = to.split_at_mut(values.len());
-            for (to, value) in taken.iter_mut().zip(values) {
+            let to = &mut packed[line(panel)..][..S::PANEL];
+            for (to, value) in to.iter_mut().zip(values) {
                 *to = S::operand(*value);
             }
-            rest.fill(S::ZERO);
-        };
-        let panels = rows.row(row).chunks_exact(S::PANEL);
-        let rest = panels.remainder();
-        let whole = panels.len();
-        panels.enumerate().for_each(|(panel, values)| pack(panel, values));
+        }
         if !rest.is_empty() {
-            pack(whole, rest);
+            let to = &mut packed[line(whole)..][..S::PANEL];
+            to.fill(S::ZERO);
+            for (to, value) in to.iter_mut().zip(rest) {
+                *to = S::operand(*value);
+            }
         }
     }
     Ok(())
@@ -295,8 +296,10 @@ impl Part {
                     }
                 }
                 if self.last {
-                    for value in values.chunks_mut(pitch).flat_map(|row| &mut row[..width]) {
-                        *value = S::result(*value);
+                    for row in values.chunks_mut(pitch) {
+                        for value in &mut row[..width] {
+                            *value = S::result(*value);
+                        }
                     }
                 }
             }
