@@ -18,6 +18,7 @@ pub mod matvec;
 pub mod min_plus;
 pub mod morphology;
 pub mod nbody;
+mod product;
 #[cfg(feature = "gpu")]
 pub mod progress;
 pub mod reduce;

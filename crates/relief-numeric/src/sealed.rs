@@ -69,7 +69,16 @@
 //! unsafe impl bytemuck::Zeroable for Metres {}
 //! unsafe impl bytemuck::Pod for Metres {}
 //!
-//! unsafe fn nothing(_: usize, _: *const Metres, _: *const Metres, _: *mut Metres, _: usize, _: bool) {}
+//! unsafe fn nothing(
+//!     _: usize,
+//!     _: *const Metres,
+//!     _: *const Metres,
+//!     _: *mut Metres,
+//!     _: usize,
+//!     _: bool,
+//!     _: *const Metres,
+//! ) {
+//! }
 //!
 //! impl Length for Metres {
 //!     const INFINITY: Self = Self(f32::INFINITY);

@@ -12,7 +12,7 @@ use cubecl::ir::{ElemType, FloatKind};
 use cubecl::prelude::*;
 use cubecl::zspace::{shape, strides};
 
-use relief_kernels::device::{Buffer, DeviceError, Gpu, Operand, addresses, cubes, on_client, start};
+use relief_kernels::device::{Buffer, DeviceError, Gpu, Operand, addresses, cubes, launch, on_client, start};
 use relief_kernels::policy::{self, Space, Tuning};
 
 mod halves;
@@ -183,61 +183,38 @@ pub fn multiply_with(
         return Ok(());
     }
     let count = tile.count(shape).ok_or_else(|| too_many(gpu, shape))?;
-    let launch = Launch {
-        shape,
-        left,
-        right,
-        result,
-        count,
-    };
     // Numbers of the left matrix are counted in 32 bits then.
     let straight = copies(gpu)
         && tile.shared_bytes_straight() <= gpu.most_shared_memory()
         && u32::try_from(left.buffer.words()).is_ok();
-    gpu.launch("matrix product", &(tile, straight), &launch.memory(), || {
-        on_client!(gpu, client => match straight {
-            true => launch.straight_on(gpu, client, tile),
-            false => launch.on(gpu, client, tile),
-        });
-    })
-}
-
-struct Launch<'a> {
-    shape: Shape,
-    left: Rows<'a>,
-    right: Rows<'a>,
-    result: Rows<'a>,
-    count: u32,
-}
-
-impl Launch<'_> {
-    const fn memory(&self) -> [Operand<'_>; 3] {
-        [
-            Operand::read("the left matrix", self.left.buffer),
-            Operand::read("the right matrix", self.right.buffer),
-            Operand::write("the product", self.result.buffer),
-        ]
-    }
-
-    fn on<R: Runtime>(&self, gpu: &Gpu, client: &ComputeClient<R>, tile: Tile) {
-        let (left, right, result) = (self.left, self.right, self.result);
-        // SAFETY: what is read is clamped to the last row and the last vector of a row, which the buffers hold, or, where there are
-        // no products, not read; what is written is compared with the rows and vectors of the result.
-        start!(client, (cubes(gpu, self.count), CubeDim::new_1d(tile.units)), unsafe multiply_tiles(
-            4, left.buffer.array(4), right.buffer.array(4), result.buffer.array(4), self.shape.rows,
-            self.shape.inner, self.shape.columns.div_ceil(4), left.pitch / 4, right.pitch / 4,
-            result.pitch / 4, 0, tile));
-    }
-
-    fn straight_on<R: Runtime>(&self, gpu: &Gpu, client: &ComputeClient<R>, tile: Tile) {
-        let (left, right, result) = (self.left, self.right, self.result);
+    let memory = memory(left, right, result);
+    let grid = (cubes(gpu, count), CubeDim::new_1d(tile.units));
+    let width = shape.columns.div_ceil(4);
+    if straight {
         // SAFETY: what is read is clamped to the last row, the last vector of a row and the last number of k, which the buffers hold; what is written
         // is compared with the rows and vectors of the result.
-        start!(client, (cubes(gpu, self.count), CubeDim::new_1d(tile.units)), unsafe multiply_straight(
-            4, left.buffer.array(1), right.buffer.array(4), result.buffer.array(4), self.shape.rows,
-            self.shape.inner, self.shape.columns.div_ceil(4), left.pitch, right.pitch / 4,
-            result.pitch / 4, 0, tile));
+        launch!(
+            gpu, "matrix product", &(tile, straight), &memory, grid,
+            unsafe multiply_straight(
+                4, left.buffer.array(1), right.buffer.array(4), result.buffer.array(4), shape.rows, shape.inner, width,
+                left.pitch, right.pitch / 4, result.pitch / 4, 0, tile))
+    } else {
+        // SAFETY: what is read is clamped to the last row and the last vector of a row, which the buffers hold, or, where there are
+        // no products, not read; what is written is compared with the rows and vectors of the result.
+        launch!(
+            gpu, "matrix product", &(tile, straight), &memory, grid,
+            unsafe multiply_tiles(
+                4, left.buffer.array(4), right.buffer.array(4), result.buffer.array(4), shape.rows, shape.inner, width,
+                left.pitch / 4, right.pitch / 4, result.pitch / 4, 0, tile))
     }
+}
+
+const fn memory<'a>(left: Rows<'a>, right: Rows<'a>, result: Rows<'a>) -> [Operand<'a>; 3] {
+    [
+        Operand::read("the left matrix", left.buffer),
+        Operand::read("the right matrix", right.buffer),
+        Operand::write("the product", result.buffer),
+    ]
 }
 
 /// Numbers of 16 bits, packed, the first of a word in its lower half.
@@ -289,7 +266,8 @@ pub fn multiply_halves(
         result,
         count,
     };
-    gpu.launch("matrix product of halves", &half, &launch.memory(), || {
+    let memory = memory(left, right, result);
+    gpu.launch("matrix product of halves", &half, &memory, || {
         on_client!(gpu, client => match half {
             Half::F16 => launch.halves_on::<half::f16, _>(gpu, client),
             Half::Bf16 => launch.halves_on::<half::bf16, _>(gpu, client),
@@ -324,6 +302,14 @@ pub fn has_matrix_instructions(gpu: &Gpu, half: Half) -> bool {
             && features.matmul.mma.contains(&product)
             && client.properties().hardware.max_shared_memory_size >= halves::SHARED
     })
+}
+
+struct Launch<'a> {
+    shape: Shape,
+    left: Rows<'a>,
+    right: Rows<'a>,
+    result: Rows<'a>,
+    count: u32,
 }
 
 impl Launch<'_> {

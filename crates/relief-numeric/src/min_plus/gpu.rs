@@ -23,7 +23,7 @@ mod padding;
 pub mod paths;
 mod tiles;
 
-use padding::{ROWS, SIDE, pad, pad_transposed};
+use padding::{ROWS, SIDE, pad};
 pub use tiles::{Arrival, Step};
 use tiles::{Form, Shape, min_plus_tiles};
 
@@ -174,16 +174,7 @@ pub fn min_plus(
     scratch: &Buffer,
 ) -> Result<(), DeviceError> {
     let shapes = fitting(gpu, element, size)?;
-    Product {
-        shapes,
-        element,
-        size,
-        a,
-        b,
-        old: None,
-        c,
-    }
-    .run(gpu, scratch)
+    Product::of(shapes, element, size, [a, b, c]).run(gpu, scratch)
 }
 
 /// The kernels of a product where nobody chooses.
@@ -245,16 +236,7 @@ pub fn min_plus_with(
     scratch: &Buffer,
 ) -> Result<(), DeviceError> {
     let shapes = shapes(gpu, layout, layout, step, element)?;
-    Product {
-        shapes,
-        element,
-        size,
-        a,
-        b,
-        old: None,
-        c,
-    }
-    .run(gpu, scratch)
+    Product::of(shapes, element, size, [a, b, c]).run(gpu, scratch)
 }
 
 /// [`min_plus`], of which the numbers of `old` are taken where they are less; `old` and `c` are two matrices with the same pitch.
@@ -287,19 +269,13 @@ pub fn lessen(
         Operand::write("the product", c.buffer),
     ])?;
     check(gpu, element, (size.rows, size.columns), old, "what is compared")?;
-    Product {
-        shapes,
-        element,
-        size,
-        a,
-        b,
-        old: Some(old),
-        c,
-    }
-    .run(gpu, scratch)
+    let product = Product::of(shapes, element, size, [a, b, c]);
+    let old = Some(old);
+    Product { old, ..product }.run(gpu, scratch)
 }
 
 /// What is asked for.
+#[derive(Clone, Copy)]
 struct Product<'a> {
     shapes: Shapes,
     element: Element,
@@ -310,7 +286,19 @@ struct Product<'a> {
     c: Matrix<'a>,
 }
 
-impl Product<'_> {
+impl<'a> Product<'a> {
+    const fn of(shapes: Shapes, element: Element, size: Size, [a, b, c]: [Matrix<'a>; 3]) -> Self {
+        Self {
+            shapes,
+            element,
+            size,
+            a,
+            b,
+            old: None,
+            c,
+        }
+    }
+
     fn run(self, gpu: &Gpu, scratch: &Buffer) -> Result<(), DeviceError> {
         let Self {
             shapes,
@@ -329,7 +317,7 @@ impl Product<'_> {
         }
         let (width, height) = shapes.tile();
         let inner = padded_inner(size.inner);
-        let padded = Padded {
+        let padded = Size {
             rows: size.rows.next_multiple_of(height),
             inner: inner as u32,
             columns: size.columns.next_multiple_of(width),
@@ -351,46 +339,16 @@ impl Product<'_> {
             fill(gpu, &found, RAN as usize, 0)?;
         }
         let launch = Launch {
+            product: &self,
             shape,
-            element,
-            size,
             padded,
-            a,
-            b,
-            old,
-            c,
             found: &found,
             ran: &ran,
             left: &left,
             right: &right,
         };
-        let Padded { rows, inner, .. } = launch.padded;
-        // SAFETY: numbers are read at most at row `size.rows` − 1, column `size.inner` − 1 of `a`, which holds as many rows of its
-        // pitch; as many words are written as there are units, `inner` × `rows`, which is how long `left` was cut.
-        launch!(
-            gpu, "min-plus left", &shape.form,
-            &[
-                Operand::read("the left matrix", a.buffer),
-                Operand::update("scratch memory", &found),
-                Operand::write("scratch memory", &left),
-            ],
-            (CubeCount::Static(inner / SIDE, rows / SIDE, 1), CubeDim::new_2d(SIDE, ROWS)),
-            unsafe pad_transposed(
-                launch.a.buffer.array(1), launch.left.array(1), launch.found.array(1), launch.size.inner,
-                launch.size.rows, launch.a.pitch, rows, launch.infinity(), launch.shape.form))?;
-        let Padded { inner, columns, .. } = launch.padded;
-        // SAFETY: as above, of `b` and `right`.
-        launch!(
-            gpu, "min-plus right", &shape.form,
-            &[
-                Operand::read("the right matrix", b.buffer),
-                Operand::update("scratch memory", &found),
-                Operand::write("scratch memory", &right),
-            ],
-            (CubeCount::Static(columns / SIDE, inner / SIDE, 1), CubeDim::new_2d(SIDE, ROWS)),
-            unsafe pad(
-                launch.b.buffer.array(1), launch.right.array(1), launch.found.array(1), launch.size.columns,
-                launch.size.inner, launch.b.pitch, columns, launch.infinity(), launch.shape.form))?;
+        launch.pad(gpu, true)?;
+        launch.pad(gpu, false)?;
         for shape in [Some(shapes.first), shapes.other].into_iter().flatten() {
             let launch = Launch { shape, ..launch };
             // A kernel that has nothing to do overwrites `ran` alone.
@@ -536,24 +494,12 @@ fn check(
     gpu.at_most("words of a matrix", u32::MAX, words)
 }
 
-/// Sizes of the padded operands.
-#[derive(Clone, Copy)]
-struct Padded {
-    rows: u32,
-    inner: u32,
-    columns: u32,
-}
-
 #[derive(Clone, Copy)]
 struct Launch<'a> {
+    product: &'a Product<'a>,
     shape: Shape,
-    element: Element,
-    size: Size,
-    padded: Padded,
-    a: Matrix<'a>,
-    b: Matrix<'a>,
-    old: Option<Matrix<'a>>,
-    c: Matrix<'a>,
+    /// Sizes of the padded operands.
+    padded: Size,
     found: &'a Buffer,
     ran: &'a Buffer,
     left: &'a Buffer,
@@ -570,6 +516,34 @@ impl Launch<'_> {
         }
     }
 
+    /// Pads the left operand, transposed, or the right one.
+    fn pad(&self, gpu: &Gpu, is_left: bool) -> Result<(), DeviceError> {
+        let Product { size, a, b, .. } = *self.product;
+        let (name, what, from, to) = match is_left {
+            true => ("min-plus left", "the left matrix", a, self.left),
+            false => ("min-plus right", "the right matrix", b, self.right),
+        };
+        let sides = |size: Size| match is_left {
+            true => (size.rows, size.inner),
+            false => (size.inner, size.columns),
+        };
+        let ((rows, columns), (down, across)) = (sides(size), sides(self.padded));
+        let width = if is_left { down } else { across };
+        let memory = [
+            Operand::read(what, from.buffer),
+            Operand::update("scratch memory", self.found),
+            Operand::write("scratch memory", to),
+        ];
+        // SAFETY: numbers are read at most at row `rows` − 1, column `columns` − 1 of `from`, which holds as many rows of its pitch; as
+        // many words are written as there are units, `down` × `across`, which is how long `to` was cut.
+        launch!(
+            gpu, name, &self.shape.form, &memory,
+            (CubeCount::Static(across / SIDE, down / SIDE, 1), CubeDim::new_2d(SIDE, ROWS)),
+            unsafe pad(
+                from.buffer.array(1), to.array(1), self.found.array(1), columns, rows, from.pitch, width,
+                self.infinity(), is_left, self.shape.form))
+    }
+
     fn product<R: Runtime>(&self, gpu: &Gpu, client: &ComputeClient<R>) {
         match self.shape.step {
             Step::Integer => self.product_of::<i32, R>(gpu, client),
@@ -579,29 +553,36 @@ impl Launch<'_> {
 
     fn product_of<T: Numeric, R: Runtime>(&self, gpu: &Gpu, client: &ComputeClient<R>) {
         let shape = self.shape;
-        let steps = self.size.inner.div_ceil(shape.depth).max(1);
+        let Product {
+            element,
+            size,
+            old,
+            c,
+            ..
+        } = *self.product;
+        let steps = size.inner.div_ceil(shape.depth).max(1);
         // Stored vectors have the results of four columns.
-        let width = if shape.form == Form::Short { 2 } else { 4 };
+        let width = shape.form.words() as usize;
         let (tile_width, tile_height) = shape.tile();
         let grid = CubeCount::Static(
-            self.size.columns.div_ceil(tile_width),
-            self.size.rows.div_ceil(tile_height),
+            size.columns.div_ceil(tile_width),
+            size.rows.div_ceil(tile_height),
             1,
         );
         let units = CubeDim::new_1d(shape.all_units());
         let (left, right, found) = (self.left.array(4), self.right.array(4), self.found.array(1));
         // What is not read may be anything but the result.
-        let old = self.old.map_or(self.left, |old| old.buffer).array(width);
-        let out = self.c.buffer.array(width);
+        let old = old.map_or(self.left, |old| old.buffer).array(width);
+        let out = c.buffer.array(width);
         let pitches = (
             self.padded.rows / 4,
             self.padded.columns / 4,
-            self.c.pitch / width as u32,
+            c.pitch / width as u32,
         );
-        let rows = self.size.rows;
+        let rows = size.rows;
         let addresses = addresses(gpu);
         // Whole vectors of four words.
-        let vectors = (self.element.words(u64::from(self.size.columns)) / width as u64) as u32;
+        let vectors = (element.words(u64::from(size.columns)) / width as u64) as u32;
         // SAFETY: slices reach to row steps · depth of the padded operands, which is at most `padded.inner` because the depth divides
         // that, and the operands are padded to the tiles of all cubes; one word of `ran` is written; places of shared memory are below the slices that it holds. Lines of the
         // result are compared with `rows`, vectors with those of a row, which its pitch holds.

@@ -17,7 +17,7 @@ use cubecl::prelude::*;
 use super::function::Taps;
 use super::{Height, Operator, StructuringFunction};
 use crate::element::Element;
-use relief_kernels::device::{Buffer, DeviceError, Gpu, Operand, on_client, start};
+use relief_kernels::device::{Buffer, DeviceError, Gpu, Operand, launch};
 use relief_kernels::policy::{self, Space, Tuning};
 
 mod samples;
@@ -137,8 +137,8 @@ fn squared<H: DeviceHeight>(function: &StructuringFunction<H>) -> Option<Structu
 }
 
 /// A plan for what does not depend on the layout.
-const fn of_square(radius: u32) -> square::Plan {
-    square::Plan {
+const fn of_square(radius: u32) -> Plan {
+    Plan {
         samples: Samples {
             element: Element::F32,
             down: false,
@@ -215,7 +215,7 @@ impl Morphology {
     pub fn apply(&self, gpu: &Gpu, size: Size, from: &Buffer, to: &Buffer) -> Result<(), DeviceError> {
         let name = kernel_name(self.separable);
         let mut tuning = policy::tuning(gpu.report(), name, &SPACE, default(self.separable, self.radius));
-        if !self.separable && self.square(tuning).tiles(size) < u64::from(FEW * gpu.multiprocessors()) {
+        if !self.separable && self.plan(tuning).tiles(size) < u64::from(FEW * gpu.multiprocessors()) {
             tuning = layout(256, 2);
         }
         // Devices with little shared memory hold smaller tiles.
@@ -247,17 +247,8 @@ impl Morphology {
         self.run(gpu, tuning, size, from, to)
     }
 
-    fn square(&self, tuning: Tuning) -> square::Plan {
-        square::Plan {
-            samples: self.samples,
-            radius: self.radius,
-            units: units(tuning),
-            rows: tuning.items,
-        }
-    }
-
-    fn sum(&self, tuning: Tuning) -> sum::Plan {
-        sum::Plan {
+    fn plan(&self, tuning: Tuning) -> Plan {
+        Plan {
             samples: self.samples,
             radius: self.radius,
             units: units(tuning),
@@ -268,8 +259,8 @@ impl Morphology {
     /// Bytes of shared memory that a layout takes.
     fn shared(&self, tuning: Tuning) -> u32 {
         match self.separable {
-            true => self.sum(tuning).shared(),
-            false => self.square(tuning).shared(),
+            true => self.plan(tuning).shared_by_strip(),
+            false => self.plan(tuning).shared_by_tile(),
         }
     }
 
@@ -298,9 +289,12 @@ impl Morphology {
             from,
             to,
         };
-        match self.separable {
-            true => call.strips(self.sum(tuning)),
-            false => call.tiles(self.square(tuning)),
+        let plan = self.plan(tuning);
+        match (self.separable, self.samples.element) {
+            (true, Element::F32) => call.strips::<f32>(plan),
+            (true, _) => call.strips::<i32>(plan),
+            (false, Element::F32) => call.tiles::<f32>(plan),
+            (false, _) => call.tiles::<i32>(plan),
         }
     }
 }
@@ -323,6 +317,43 @@ const fn units(tuning: Tuning) -> (u32, u32) {
     (across, tuning.units / across)
 }
 
+/// What is compiled into a kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Plan {
+    samples: Samples,
+    radius: u32,
+    /// Units of a cube, across and down.
+    units: (u32, u32),
+    /// Rows of a tile or of a step that a unit computes, in fours of columns.
+    rows: u32,
+}
+
+impl Plan {
+    const fn cube(&self) -> CubeDim {
+        CubeDim::new_1d(self.units.0 * self.units.1)
+    }
+
+    /// Rows and columns of a function.
+    const fn side(&self) -> u32 {
+        2 * self.radius + 1
+    }
+
+    /// Fours left of a tile or a strip that are seen.
+    const fn halo(&self) -> u32 {
+        self.radius.div_ceil(4)
+    }
+
+    /// Samples between the first of the fours that a unit sees and the first that counts.
+    const fn offset(&self) -> u32 {
+        4 * self.halo() - self.radius
+    }
+
+    /// Fours of samples that a unit sees, but the last.
+    const fn fours(&self) -> u32 {
+        (self.offset() + self.side()).div_ceil(4)
+    }
+}
+
 /// A picture that is there, and where its result goes.
 struct Call<'a> {
     morphology: &'a Morphology,
@@ -341,79 +372,44 @@ impl Call<'_> {
         ]
     }
 
-    fn grid(&self, across: u32, down: u32) -> Result<CubeCount, DeviceError> {
-        self.gpu.grid(across, down)
-    }
-
     /// Fours from one row to the next.
     fn pitch(&self) -> u32 {
         let samples = self.morphology.samples;
         (row_words(samples.element, self.size.width) / samples.words() as u64) as u32
     }
 
-    fn tiles(&self, plan: square::Plan) -> Result<(), DeviceError> {
+    fn tiles<L: Numeric>(&self, plan: Plan) -> Result<(), DeviceError> {
         let (columns, rows) = plan.tile();
-        let grid = self.grid(
+        let (across, down) = (
             (4 * self.pitch()).div_ceil(columns),
             self.size.height.div_ceil(rows),
-        )?;
-        self.gpu.launch("morphology square", &plan, &self.memory(), || {
-            on_client!(self.gpu, client => match plan.samples.element {
-                Element::F32 => self.tiles_on::<f32, _>(client, grid.clone(), plan),
-                _ => self.tiles_on::<i32, _>(client, grid.clone(), plan),
-            });
-        })
-    }
-
-    fn tiles_on<L: Numeric, R: Runtime>(
-        &self,
-        client: &ComputeClient<R>,
-        grid: CubeCount,
-        plan: square::Plan,
-    ) {
-        let heights = &self.morphology.heights;
+        );
         // SAFETY: samples are read and results written where row and column are the picture's, of which both buffers hold as many; heights are
         // as many as `plan.heights()`, which does not depend on the layout. A unit sees fours x…x + `fours()` of rows of `units.0` +
         // `fours()`, and rows to `rows` · y + `rows` − 1 + 2 `radius` of as many as the tile has and 2 `radius`.
-        start!(
-            client, (grid, CubeDim::new_1d(plan.units.0 * plan.units.1)),
+        launch!(
+            self.gpu, "morphology square", &plan, &self.memory(), (self.gpu.grid(across, down)?, plan.cube()),
             unsafe square::dilate_tiles<L, _>(
-                4, plan.samples.words(), self.from.array(plan.samples.words()), heights.array(4),
-                self.to.array(plan.samples.words()), self.size.width, self.size.height, self.pitch(),
-                self.morphology.least, plan));
+                4, plan.samples.words(), self.from.array(plan.samples.words()),
+                self.morphology.heights.array(4), self.to.array(plan.samples.words()), self.size.width,
+                self.size.height, self.pitch(), self.morphology.least, plan))
     }
 
-    fn strips(&self, plan: sum::Plan) -> Result<(), DeviceError> {
+    fn strips<L: Numeric>(&self, plan: Plan) -> Result<(), DeviceError> {
         let across = (4 * self.pitch()).div_ceil(plan.columns());
         // As many strips as the device has on the way at once, but none with fewer rows than it reads beside its own.
         let wanted = (self.gpu.multiprocessors() * CUBES / across).max(1);
         let most = self.size.height.div_ceil(plan.step() * plan.ahead().max(1));
         let steps = self.size.height.div_ceil(wanted.min(most)).div_ceil(plan.step());
-        let grid = self.grid(across, self.size.height.div_ceil(steps * plan.step()))?;
-        self.gpu.launch("morphology sum", &plan, &self.memory(), || {
-            on_client!(self.gpu, client => match plan.samples.element {
-                Element::F32 => self.strips_on::<f32, _>(client, grid.clone(), steps, plan),
-                _ => self.strips_on::<i32, _>(client, grid.clone(), steps, plan),
-            });
-        })
-    }
-
-    fn strips_on<L: Numeric, R: Runtime>(
-        &self,
-        client: &ComputeClient<R>,
-        grid: CubeCount,
-        steps: u32,
-        plan: sum::Plan,
-    ) {
-        let heights = &self.morphology.heights;
-        // SAFETY: as of `tiles_on`; heights are those of two sides. Rows of the ring are less than as many as it has: of a step they begin at a
+        let down = self.size.height.div_ceil(steps * plan.step());
+        // SAFETY: as of `tiles`; heights are those of two sides. Rows of the ring are less than as many as it has: of a step they begin at a
         // multiple of its rows, and what a unit sees from there on ends at most once.
-        start!(
-            client, (grid, CubeDim::new_1d(plan.units.0 * plan.units.1)),
+        launch!(
+            self.gpu, "morphology sum", &plan, &self.memory(), (self.gpu.grid(across, down)?, plan.cube()),
             unsafe sum::dilate_strips<L, _>(
-                4, plan.samples.words(), self.from.array(plan.samples.words()), heights.array(1),
-                self.to.array(plan.samples.words()), self.size.width, self.size.height, self.pitch(),
-                self.morphology.least, steps, plan));
+                4, plan.samples.words(), self.from.array(plan.samples.words()),
+                self.morphology.heights.array(1), self.to.array(plan.samples.words()), self.size.width,
+                self.size.height, self.pitch(), self.morphology.least, steps, plan))
     }
 }
 

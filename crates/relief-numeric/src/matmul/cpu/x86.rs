@@ -3,7 +3,8 @@
 
 use std::arch::x86_64::*;
 
-use super::{Operand, PANEL, SQUARE, STEPS, Tile};
+use super::{Operand, PANEL};
+use crate::product::{Columns, Lines, SQUARE, STEPS, Tile};
 use relief_kernels::ahead::{LINE, ask, ask_for_later};
 
 /// How many rows of the panel ahead, and columns of the left matrix, memory is asked for: both come from the second cache, and a processor by itself
@@ -17,7 +18,7 @@ const LANES: usize = LINE / size_of::<f32>();
 pub(super) const ROWS_512: usize = 14;
 
 /// The tile of AVX-512 of so many rows, or one more.
-pub(super) fn tile_512(rows: usize) -> (usize, Tile) {
+pub(super) fn tile_512(rows: usize) -> (usize, Tile<f32>) {
     match rows {
         ..=2 => (2, avx512::<2>),
         3..=4 => (4, avx512::<4>),
@@ -85,7 +86,7 @@ unsafe fn avx512<const ROWS: usize>(
 
 /// Turns a line of numbers of each row of a tile: a column behind the other.
 #[target_feature(enable = "avx512f")]
-pub(super) fn turn_512<T: Operand>(rows: [&[T; SQUARE]; ROWS_512], columns: &mut [[f32; ROWS_512]; SQUARE]) {
+pub(super) fn turn_512<T: Operand>(rows: Lines<'_, T, ROWS_512>, columns: &mut Columns<f32, ROWS_512>) {
     // The last two rows are zeros.
     let mut lines = [_mm512_setzero_ps(); SQUARE];
     for (line, row) in lines.iter_mut().zip(rows) {

@@ -86,8 +86,10 @@ pub(super) fn multiply_halves<E: Float, N: Size>(
     let size!(NC) = definition.vector_size(cmma::MatrixIdent::Accumulator);
 
     // Boxes are permuted by the addresses that they lie at.
-    let mut lefts = SharedMemory::<E>::new_aligned(comptime!((STAGES * LEFT) as usize), 1024usize);
-    let mut rights = SharedMemory::<E>::new_aligned(comptime!((STAGES * RIGHT) as usize), 1024usize);
+    let mut slices = Slices::<E> {
+        left: SharedMemory::new_aligned(comptime!((STAGES * LEFT) as usize), 1024usize),
+        right: SharedMemory::new_aligned(comptime!((STAGES * RIGHT) as usize), 1024usize),
+    };
     let mut barriers = Sequence::<Shared<Barrier>>::new();
     let mut left_behind = Sequence::<Shared<Barrier>>::new();
     #[unroll]
@@ -105,33 +107,15 @@ pub(super) fn multiply_halves<E: Float, N: Size>(
         sum[1usize] = Vector::empty().fill(0.0f32);
         sums.push(sum);
     }
-    let mut numbers = Sequence::<Array<Vector<E, NA>>>::new();
-    let mut others = Sequence::<Array<Vector<E, NB>>>::new();
-    #[unroll]
-    for _ in 0..comptime!(2 * HIGH) {
-        numbers.push(Array::<Vector<E, NA>>::new(4usize));
-    }
-    #[unroll]
-    for _ in 0..comptime!(2 * WIDE) {
-        others.push(Array::<Vector<E, NB>>::new(2usize));
-    }
+    let mut held = Held::<E, NA, NB>::new();
 
     if UNIT_POS == 0 {
         #[unroll]
         for stage in 0..comptime!(STAGES - 1) {
             let begin = comptime!(stage * SLICE).runtime();
             if begin < inner {
-                ask_for_boxes::<E>(
-                    left,
-                    right,
-                    &mut lefts,
-                    &mut rights,
-                    barriers.index(comptime!(stage as usize)),
-                    top,
-                    start,
-                    begin,
-                    stage,
-                );
+                let barrier = barriers.index(comptime!(stage as usize));
+                slices.ask_for_boxes(left, right, barrier, top, start, begin, stage);
             }
         }
     }
@@ -139,21 +123,13 @@ pub(super) fn multiply_halves<E: Float, N: Size>(
     let (lane, plane) = (UNIT_POS_PLANE, UNIT_POS / 32);
     // A lane's first vector; vectors that are a multiple of two further are at places that differ by their number in the bits of a row.
     let vector = (lane / 16) ^ (lane % 8);
-    let left_at = ((plane % HIGH_PLANES) * 64 + lane % 16) * SLICE + vector * EIGHT;
-    let right_at = ((plane / HIGH_PLANES) * SLICE + lane % 16) * BOX + vector * EIGHT;
+    let at = (
+        ((plane % HIGH_PLANES) * 64 + lane % 16) * SLICE + vector * EIGHT,
+        ((plane / HIGH_PLANES) * SLICE + lane % 16) * BOX + vector * EIGHT,
+    );
     if inner > 0 {
         barriers.index(0usize).wait_parity(0u32);
-        take::<E, NA, NB>(
-            definition,
-            &lefts,
-            &rights,
-            &mut numbers,
-            &mut others,
-            left_at,
-            right_at,
-            0u32,
-            0u32,
-        );
+        held.take(definition, &slices, at, 0u32, 0u32);
     }
     let mut begin = u32::new(0);
     let mut phase = u32::new(0);
@@ -165,17 +141,7 @@ pub(super) fn multiply_halves<E: Float, N: Size>(
                 #[unroll]
                 for step in 0..STEPS {
                     if comptime!(step + 1 < STEPS) {
-                        take::<E, NA, NB>(
-                            definition,
-                            &lefts,
-                            &rights,
-                            &mut numbers,
-                            &mut others,
-                            left_at,
-                            right_at,
-                            stage,
-                            comptime!(step + 1),
-                        );
+                        held.take(definition, &slices, at, stage, comptime!(step + 1));
                     }
                     let set = comptime!(step % 2);
                     #[unroll]
@@ -184,8 +150,8 @@ pub(super) fn multiply_halves<E: Float, N: Size>(
                         #[unroll]
                         for j in 0..WIDE {
                             definition.execute_inplace::<NA, NB, NC>(
-                                numbers.index(comptime!((set * HIGH + i) as usize)),
-                                others.index(comptime!((set * WIDE + j) as usize)),
+                                held.left.index(comptime!((set * HIGH + i) as usize)),
+                                held.right.index(comptime!((set * WIDE + j) as usize)),
                                 sums.index_mut(comptime!((i * WIDE + j) as usize)),
                             );
                         }
@@ -200,17 +166,8 @@ pub(super) fn multiply_halves<E: Float, N: Size>(
                                     // far behind. At the first slice nothing was in that place.
                                     let parity = (phase + comptime!(u32::from(stage == 0))) % 2;
                                     left_behind.index(comptime!(ahead as usize)).wait_parity(parity);
-                                    ask_for_boxes::<E>(
-                                        left,
-                                        right,
-                                        &mut lefts,
-                                        &mut rights,
-                                        barriers.index(comptime!(ahead as usize)),
-                                        top,
-                                        start,
-                                        next,
-                                        ahead,
-                                    );
+                                    let barrier = barriers.index(comptime!(ahead as usize));
+                                    slices.ask_for_boxes(left, right, barrier, top, start, next, ahead);
                                 }
                             }
                         }
@@ -219,17 +176,7 @@ pub(super) fn multiply_halves<E: Float, N: Size>(
                                 let after = comptime!((stage + 1) % STAGES);
                                 let parity = (phase + comptime!((stage + 1) / STAGES)) % 2;
                                 barriers.index(comptime!(after as usize)).wait_parity(parity);
-                                take::<E, NA, NB>(
-                                    definition,
-                                    &lefts,
-                                    &rights,
-                                    &mut numbers,
-                                    &mut others,
-                                    left_at,
-                                    right_at,
-                                    after,
-                                    0u32,
-                                );
+                                held.take(definition, &slices, at, after, 0u32);
                             }
                         }
                         if comptime!(step + 1 == STEPS && i + 1 == HIGH) {
@@ -248,36 +195,46 @@ pub(super) fn multiply_halves<E: Float, N: Size>(
     store::<N, NC>(&sums, result, rows, columns, result_pitch, top, start);
 }
 
-/// Asks for the boxes of a slice, by one unit: 256 × 64 numbers of the left operand, twice 64 × 64 of the right one.
+/// Slices of both operands in shared memory.
+#[derive(CubeType)]
+struct Slices<E: Float> {
+    left: SharedMemory<E>,
+    right: SharedMemory<E>,
+}
+
 #[cube]
-#[allow(clippy::too_many_arguments)]
-fn ask_for_boxes<E: Float>(
-    left: &TensorMap<E, Tiled>,
-    right: &TensorMap<E, Tiled>,
-    lefts: &mut SharedMemory<E>,
-    rights: &mut SharedMemory<E>,
-    barrier: &Shared<Barrier>,
-    top: u32,
-    start: u32,
-    begin: u32,
-    #[comptime] stage: u32,
-) {
-    barrier.arrive_and_expect_tx(1u32, comptime!((LEFT + RIGHT) * 2).runtime());
-    let mut target = lefts.slice_mut(
-        comptime!((stage * LEFT) as usize),
-        comptime!(((stage + 1) * LEFT) as usize),
-    );
-    barrier.tma_load_2d(left, &mut target, top as i32, begin as i32);
-    #[unroll]
-    for part in 0..comptime!(COLUMNS / BOX) {
-        let from = comptime!(stage * RIGHT + part * SLICE * BOX);
-        let mut target = rights.slice_mut(comptime!(from as usize), comptime!((from + SLICE * BOX) as usize));
-        barrier.tma_load_2d(
-            right,
-            &mut target,
-            begin as i32,
-            (start + comptime!(part * BOX)) as i32,
+impl<E: Float> Slices<E> {
+    /// Asks for the boxes of a slice, by one unit: 256 × 64 numbers of the left operand, twice 64 × 64 of the right one.
+    #[allow(clippy::too_many_arguments)]
+    fn ask_for_boxes(
+        &mut self,
+        left: &TensorMap<E, Tiled>,
+        right: &TensorMap<E, Tiled>,
+        barrier: &Shared<Barrier>,
+        top: u32,
+        start: u32,
+        begin: u32,
+        #[comptime] stage: u32,
+    ) {
+        barrier.arrive_and_expect_tx(1u32, comptime!((LEFT + RIGHT) * 2).runtime());
+        let mut target = self.left.slice_mut(
+            comptime!((stage * LEFT) as usize),
+            comptime!(((stage + 1) * LEFT) as usize),
         );
+        barrier.tma_load_2d(left, &mut target, top as i32, begin as i32);
+        #[unroll]
+        for part in 0..comptime!(COLUMNS / BOX) {
+            let from = comptime!(stage * RIGHT + part * SLICE * BOX);
+            let mut target = self
+                .right
+                .slice_mut(comptime!(from as usize), comptime!((from + SLICE * BOX) as usize));
+            barrier.tma_load_2d(
+                right,
+                &mut target,
+                begin as i32,
+                (start + comptime!(part * BOX)) as i32,
+            );
+        }
     }
 }
 
@@ -333,45 +290,67 @@ fn store<N: Size, NC: Size>(
     }
 }
 
-/// Loads what the instructions of a step of 16 k take, of a slice that is there, into the step's set of registers.
+/// What the instructions of two steps take, in registers.
+#[derive(CubeType)]
+struct Held<E: Float, NA: Size, NB: Size> {
+    left: Sequence<Array<Vector<E, NA>>>,
+    right: Sequence<Array<Vector<E, NB>>>,
+}
+
 #[cube]
-#[allow(clippy::too_many_arguments)]
-fn take<E: Float, NA: Size, NB: Size>(
-    definition: cmma::MmaDefinition<E, E, f32>,
-    lefts: &SharedMemory<E>,
-    rights: &SharedMemory<E>,
-    numbers: &mut Sequence<Array<Vector<E, NA>>>,
-    others: &mut Sequence<Array<Vector<E, NB>>>,
-    left_at: u32,
-    right_at: u32,
-    #[comptime] stage: u32,
-    #[comptime] step: u32,
-) {
-    let set = comptime!(step % 2);
-    #[unroll]
-    for pair in 0..comptime!(WIDE / 2) {
-        let first = (right_at ^ comptime!(2 * pair * EIGHT)) as usize;
-        let at = first + comptime!((stage * RIGHT + step * 16 * BOX) as usize);
-        let place = rights.slice(at, at + comptime!(EIGHT as usize));
-        let four = definition.load_matrix::<E, NB>(&place, cmma::MatrixIdent::B, 4usize, true);
+impl<E: Float, NA: Size, NB: Size> Held<E, NA, NB> {
+    fn new() -> Self {
+        let mut left = Sequence::<Array<Vector<E, NA>>>::new();
+        let mut right = Sequence::<Array<Vector<E, NB>>>::new();
         #[unroll]
-        for k in 0..2u32 {
-            let two = others.index_mut(comptime!((set * WIDE + 2 * pair + k) as usize));
-            two[0usize] = four[comptime!((2 * k) as usize)];
-            two[1usize] = four[comptime!((2 * k + 1) as usize)];
+        for _ in 0..comptime!(2 * HIGH) {
+            left.push(Array::<Vector<E, NA>>::new(4usize));
         }
+        #[unroll]
+        for _ in 0..comptime!(2 * WIDE) {
+            right.push(Array::<Vector<E, NB>>::new(2usize));
+        }
+        Held::<E, NA, NB> { left, right }
     }
-    let first = (left_at ^ comptime!(2 * step * EIGHT)) as usize;
-    #[unroll]
-    for i in 0..HIGH {
-        let at = first + comptime!((stage * LEFT + i * 16 * SLICE) as usize);
-        let place = lefts.slice(at, at + comptime!(EIGHT as usize));
-        definition.load_matrix_inplace::<E, NA>(
-            &place,
-            numbers.index_mut(comptime!((set * HIGH + i) as usize)),
-            cmma::MatrixIdent::A,
-            4usize,
-            false,
-        );
+
+    /// Loads what those of a step of 16 k take, of a slice that is there, into the step's set of registers. A lane's first numbers of a
+    /// slice lie `at` these places.
+    fn take(
+        &mut self,
+        definition: cmma::MmaDefinition<E, E, f32>,
+        slices: &Slices<E>,
+        at: (u32, u32),
+        #[comptime] stage: u32,
+        #[comptime] step: u32,
+    ) {
+        let set = comptime!(step % 2);
+        #[unroll]
+        for pair in 0..comptime!(WIDE / 2) {
+            let first = (at.1 ^ comptime!(2 * pair * EIGHT)) as usize;
+            let from = first + comptime!((stage * RIGHT + step * 16 * BOX) as usize);
+            let place = slices.right.slice(from, from + comptime!(EIGHT as usize));
+            let four = definition.load_matrix::<E, NB>(&place, cmma::MatrixIdent::B, 4usize, true);
+            #[unroll]
+            for k in 0..2u32 {
+                let two = self
+                    .right
+                    .index_mut(comptime!((set * WIDE + 2 * pair + k) as usize));
+                two[0usize] = four[comptime!((2 * k) as usize)];
+                two[1usize] = four[comptime!((2 * k + 1) as usize)];
+            }
+        }
+        let first = (at.0 ^ comptime!(2 * step * EIGHT)) as usize;
+        #[unroll]
+        for i in 0..HIGH {
+            let from = first + comptime!((stage * LEFT + i * 16 * SLICE) as usize);
+            let place = slices.left.slice(from, from + comptime!(EIGHT as usize));
+            definition.load_matrix_inplace::<E, NA>(
+                &place,
+                self.left.index_mut(comptime!((set * HIGH + i) as usize)),
+                cmma::MatrixIdent::A,
+                4usize,
+                false,
+            );
+        }
     }
 }

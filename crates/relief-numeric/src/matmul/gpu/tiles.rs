@@ -122,7 +122,19 @@ impl Tile {
     }
 }
 
-/// C = A·B. Widths and pitches are in vectors of four; `zero` is 0.
+/// Sizes and pitches: widths and pitches in vectors of four, but a left pitch in numbers where those are copied one by one; `zero` is 0.
+#[derive(CubeType, Clone, Copy)]
+pub(super) struct Sizes {
+    pub(super) rows: u32,
+    pub(super) inner: u32,
+    pub(super) width: u32,
+    pub(super) left_pitch: u32,
+    pub(super) right_pitch: u32,
+    pub(super) result_pitch: u32,
+    pub(super) zero: u32,
+}
+
+/// C = A·B, with the sizes of [`Sizes`].
 #[cube(launch_unchecked)]
 #[allow(clippy::too_many_arguments)]
 pub(super) fn multiply_tiles<N: Size>(
@@ -138,94 +150,45 @@ pub(super) fn multiply_tiles<N: Size>(
     zero: u32,
     #[comptime] tile: Tile,
 ) {
-    let (top, start) = place_of_cube(rows, width, tile);
-    let (row, column) = place_of_unit(tile);
-
-    let mut lefts = SharedMemory::<Vector<f32, N>>::new(comptime!((2 * tile.depth * tile.left()) as usize));
-    let mut rights = SharedMemory::<Vector<f32, N>>::new(comptime!((2 * tile.depth * tile.right()) as usize));
-    let mut from_left = Array::<Vector<f32, N>>::new(comptime!((4 * tile.squares()) as usize));
-    let mut from_right = Array::<Vector<f32, N>>::new(comptime!(tile.loads() as usize));
-    let mut sums = Array::<Vector<f32, N>>::new(comptime!(tile.vectors() as usize));
-    #[unroll]
-    for k in 0..comptime!(tile.vectors()) {
-        sums[comptime!(k as usize)] = Vector::empty().fill(0.0f32);
-    }
+    let sizes = Sizes {
+        rows,
+        inner,
+        width,
+        left_pitch,
+        right_pitch,
+        result_pitch,
+        zero,
+    };
+    let depth = comptime!(tile.depth);
+    let place = Place::of(sizes, tile);
+    let mut slices = Slices::<N> {
+        left: SharedMemory::new(comptime!((2 * depth * tile.left()) as usize)),
+        right: SharedMemory::new(comptime!((2 * depth * tile.right()) as usize)),
+    };
+    let mut held = Held::<N> {
+        left: Array::new(comptime!((4 * tile.squares()) as usize)),
+        right: Array::new(comptime!(tile.loads() as usize)),
+    };
+    let mut sums = no_sums::<N>(tile);
 
     // Slices that are there in full; what is left comes after the loop, which it would slow down.
-    let whole = inner / comptime!(tile.depth) * comptime!(tile.depth);
+    let whole = inner / depth * depth;
     if whole > 0 {
-        load::<N>(
-            left,
-            right,
-            &mut from_left,
-            &mut from_right,
-            top,
-            start,
-            0u32,
-            rows,
-            inner,
-            width,
-            left_pitch,
-            right_pitch,
-            false,
-            tile,
-        );
-        put::<N>(
-            &from_left,
-            &from_right,
-            &mut lefts,
-            &mut rights,
-            0u32,
-            comptime!(tile.depth),
-            false,
-            tile,
-        );
+        held.load(left, right, sizes, place, 0u32, false, tile);
+        held.put(&mut slices, 0u32, depth, false, tile);
         sync_cube();
     }
     let mut begin = u32::new(0);
     let mut half = u32::new(0);
     while begin < whole {
-        let next = begin + comptime!(tile.depth);
+        let next = begin + depth;
         if next < whole {
-            load::<N>(
-                left,
-                right,
-                &mut from_left,
-                &mut from_right,
-                top,
-                start,
-                next,
-                rows,
-                inner,
-                width,
-                left_pitch,
-                right_pitch,
-                false,
-                tile,
-            );
+            held.load(left, right, sizes, place, next, false, tile);
         }
-        multiply_slice::<N>(
-            &lefts.to_slice(),
-            &rights.to_slice(),
-            &mut sums,
-            half % 2,
-            row,
-            column,
-            comptime!(tile.left()),
-            tile,
-        );
+        slices.multiply(&mut sums, half, place, tile);
         // rung: matmul on gpu: double-buffered
         if next < whole {
-            put::<N>(
-                &from_left,
-                &from_right,
-                &mut lefts,
-                &mut rights,
-                1 - half,
-                comptime!(tile.depth),
-                false,
-                tile,
-            );
+            held.put(&mut slices, 1 - half, depth, false, tile);
         }
         sync_cube();
         half = 1 - half;
@@ -233,275 +196,230 @@ pub(super) fn multiply_tiles<N: Size>(
         // end
     }
     if whole < inner {
-        load::<N>(
-            left,
-            right,
-            &mut from_left,
-            &mut from_right,
+        held.load(left, right, sizes, place, whole, true, tile);
+        held.put(&mut slices, half, inner - whole, true, tile);
+        sync_cube();
+        slices.multiply(&mut sums, half, place, tile);
+    }
+    place.store::<N>(&sums, result, sizes, tile);
+}
+
+/// The sums of a unit before the first product.
+#[cube]
+pub(super) fn no_sums<N: Size>(#[comptime] tile: Tile) -> Array<Vector<f32, N>> {
+    let mut sums = Array::<Vector<f32, N>>::new(comptime!(tile.vectors() as usize));
+    #[unroll]
+    for k in 0..comptime!(tile.vectors()) {
+        sums[comptime!(k as usize)] = Vector::empty().fill(0.0f32);
+    }
+    sums
+}
+
+/// Where a unit's sums are: the first row and the first vector of its cube's tile, the row of units that it is in, and the vector of a
+/// row of the right matrix that it begins with.
+#[derive(CubeType, Clone, Copy)]
+pub(super) struct Place {
+    pub(super) top: u32,
+    pub(super) start: u32,
+    pub(super) row: u32,
+    pub(super) column: u32,
+}
+
+#[cube]
+impl Place {
+    /// Cubes go down a band of tiles before they go on to the right.
+    pub(super) fn of(sizes: Sizes, #[comptime] tile: Tile) -> Place {
+        let high = (sizes.rows + comptime!(tile.rows() - 1)) / comptime!(tile.rows());
+        let wide = (sizes.width + comptime!(tile.right() - 1)) / comptime!(tile.right());
+        let cube = CUBE_POS as u32;
+        let band = cube / (BAND * wide);
+        let within = cube - band * (BAND * wide);
+        // A last band may have fewer rows; cubes that are too many compute tiles below the result, and write zero.
+        let tall = max(min(high - min(band * BAND, high), comptime!(BAND)), 1u32);
+        let top = (band * BAND + within % tall) * comptime!(tile.rows());
+        let start = (within / tall) * comptime!(tile.right());
+        // 4 × 8 units of 32 are neighbours: they share four vectors of the left matrix and eight of the right.
+        let (lane, team) = (UNIT_POS % 32, UNIT_POS / 32);
+        let teams_high = comptime!(tile.high / 4);
+        Place {
             top,
             start,
-            whole,
-            rows,
-            inner,
-            width,
-            left_pitch,
-            right_pitch,
-            true,
-            tile,
-        );
-        put::<N>(
-            &from_left,
-            &from_right,
-            &mut lefts,
-            &mut rights,
-            half,
-            inner - whole,
-            true,
-            tile,
-        );
-        sync_cube();
-        multiply_slice::<N>(
-            &lefts.to_slice(),
-            &rights.to_slice(),
-            &mut sums,
-            half % 2,
-            row,
-            column,
-            comptime!(tile.left()),
-            tile,
-        );
+            row: (team % teams_high) * 4 + lane / 8,
+            column: (team / teams_high) * 8 + lane % 8,
+        }
     }
 
-    store::<N>(
-        &sums,
-        result,
-        rows,
-        width,
-        result_pitch,
-        zero,
-        top,
-        start,
-        row,
-        column,
-        tile,
-    );
-}
-
-/// The row of units that a unit is in, and the vector of a row of the right matrix that it begins with.
-#[cube]
-pub(super) fn place_of_unit(#[comptime] tile: Tile) -> (u32, u32) {
-    // 4 × 8 units of 32 are neighbours: they share four vectors of the left matrix and eight of the right.
-    let (lane, team) = (UNIT_POS % 32, UNIT_POS / 32);
-    let teams_high = comptime!(tile.high / 4);
-    (
-        (team % teams_high) * 4 + lane / 8,
-        (team / teams_high) * 8 + lane % 8,
-    )
-}
-
-/// The first row and the first vector of a cube's tile. Cubes go down a band of tiles before they go on to the right.
-#[cube]
-pub(super) fn place_of_cube(rows: u32, width: u32, #[comptime] tile: Tile) -> (u32, u32) {
-    let high = (rows + comptime!(tile.rows() - 1)) / comptime!(tile.rows());
-    let wide = (width + comptime!(tile.right() - 1)) / comptime!(tile.right());
-    let cube = CUBE_POS as u32;
-    let band = cube / (BAND * wide);
-    let within = cube - band * (BAND * wide);
-    // A last band may have fewer rows; cubes that are too many compute tiles below the result, and write zero.
-    let tall = max(min(high - min(band * BAND, high), comptime!(BAND)), 1u32);
-    let top = (band * BAND + within % tall) * comptime!(tile.rows());
-    let start = (within / tall) * comptime!(tile.right());
-    (top, start)
-}
-
-/// Writes the sums of a unit, by way of `zero`, which is 0.
-#[cube]
-#[allow(clippy::too_many_arguments)]
-pub(super) fn store<N: Size>(
-    sums: &Array<Vector<f32, N>>,
-    result: &mut Array<Vector<f32, N>>,
-    rows: u32,
-    width: u32,
-    result_pitch: u32,
-    zero: u32,
-    top: u32,
-    start: u32,
-    row: u32,
-    column: u32,
-    #[comptime] tile: Tile,
-) {
-    #[unroll]
-    for i in 0..BLOCK {
-        let y = top + comptime!((i / 4) * tile.rows() / 2 + i % 4) + 4 * row;
-        if y < rows {
-            #[unroll]
-            for h in 0..comptime!(tile.groups) {
-                let x = start + comptime!(h * tile.wide) + column;
-                if x < width {
-                    let four = sums[comptime!((i * tile.groups + h) as usize)];
-                    let mut stored = Vector::<f32, N>::empty();
-                    #[unroll]
-                    for e in 0..4u32 {
-                        let bits = u32::reinterpret(four[comptime!(e as usize)]) ^ zero;
-                        stored[comptime!(e as usize)] = f32::reinterpret(bits);
+    /// Writes the sums of the unit, by way of `zero`, which is 0.
+    pub(super) fn store<N: Size>(
+        &self,
+        sums: &Array<Vector<f32, N>>,
+        result: &mut Array<Vector<f32, N>>,
+        sizes: Sizes,
+        #[comptime] tile: Tile,
+    ) {
+        #[unroll]
+        for i in 0..BLOCK {
+            let y = self.top + comptime!((i / 4) * tile.rows() / 2 + i % 4) + 4 * self.row;
+            if y < sizes.rows {
+                #[unroll]
+                for h in 0..comptime!(tile.groups) {
+                    let x = self.start + comptime!(h * tile.wide) + self.column;
+                    if x < sizes.width {
+                        let four = sums[comptime!((i * tile.groups + h) as usize)];
+                        let mut stored = Vector::<f32, N>::empty();
+                        #[unroll]
+                        for e in 0..4u32 {
+                            let bits = u32::reinterpret(four[comptime!(e as usize)]) ^ sizes.zero;
+                            stored[comptime!(e as usize)] = f32::reinterpret(bits);
+                        }
+                        result[(y * sizes.result_pitch + x) as usize] = stored;
                     }
-                    result[(y * result_pitch + x) as usize] = stored;
                 }
             }
         }
     }
 }
 
-/// Loads a slice to registers. Rows and vectors outside stand for the last ones inside, as do numbers of k of a slice that is
-/// there partly.
-#[cube]
-#[allow(clippy::too_many_arguments)]
-fn load<N: Size>(
-    left: &Array<Vector<f32, N>>,
-    right: &Array<Vector<f32, N>>,
-    from_left: &mut Array<Vector<f32, N>>,
-    from_right: &mut Array<Vector<f32, N>>,
-    top: u32,
-    start: u32,
-    begin: u32,
-    rows: u32,
-    inner: u32,
-    width: u32,
-    left_pitch: u32,
-    right_pitch: u32,
-    #[comptime] partly: bool,
-    #[comptime] tile: Tile,
-) {
-    if UNIT_POS < comptime!(tile.all_squares()) {
-        load_left::<N>(left, from_left, top, begin, rows, inner, left_pitch, partly, tile);
-    }
-    #[unroll]
-    for i in 0..comptime!(tile.loads()) {
-        let place = UNIT_POS + comptime!(i * tile.units);
-        let mut y = begin + place / comptime!(tile.right());
-        if comptime!(partly) {
-            y = min(y, inner - 1);
-        }
-        let x = min(start + place % comptime!(tile.right()), width - 1);
-        from_right[comptime!(i as usize)] = right[(y * right_pitch + x) as usize];
-    }
+/// What a unit brings of a slice, in registers.
+#[derive(CubeType)]
+struct Held<N: Size> {
+    left: Array<Vector<f32, N>>,
+    right: Array<Vector<f32, N>>,
 }
 
 #[cube]
-#[allow(clippy::too_many_arguments)]
-fn load_left<N: Size>(
-    left: &Array<Vector<f32, N>>,
-    from_left: &mut Array<Vector<f32, N>>,
-    top: u32,
-    begin: u32,
-    rows: u32,
-    inner: u32,
-    left_pitch: u32,
-    #[comptime] partly: bool,
-    #[comptime] tile: Tile,
-) {
-    #[unroll]
-    for i in 0..comptime!(tile.squares()) {
-        let place = UNIT_POS + comptime!(i * tile.units);
-        let mut x = begin / 4 + place / 8 % comptime!(tile.depth / 4);
-        if comptime!(partly) {
-            x = min(x, (inner + comptime!(4 - 1)) / 4 - 1);
-        }
-        #[unroll]
-        for e in 0..4u32 {
-            let y = min(
-                top + 4 * (place % 8 + 8 * (place / comptime!(2 * tile.depth))) + e,
-                rows - 1,
-            );
-            from_left[comptime!((4 * i + e) as usize)] = left[(y * left_pitch + x) as usize];
-        }
-    }
-}
-
-/// Puts a slice from registers into a half of shared memory. Of one that is there partly, `present` numbers of k are, and others
-/// are 0.
-#[cube]
-#[allow(clippy::too_many_arguments)]
-fn put<N: Size>(
-    from_left: &Array<Vector<f32, N>>,
-    from_right: &Array<Vector<f32, N>>,
-    lefts: &mut SharedMemory<Vector<f32, N>>,
-    rights: &mut SharedMemory<Vector<f32, N>>,
-    half: u32,
-    present: u32,
-    #[comptime] partly: bool,
-    #[comptime] tile: Tile,
-) {
-    if UNIT_POS < comptime!(tile.all_squares()) {
-        put_left::<N>(from_left, lefts, half, present, partly, tile);
-    }
-    #[unroll]
-    for i in 0..comptime!(tile.loads()) {
-        let place = UNIT_POS + comptime!(i * tile.units);
-        let mut numbers = from_right[comptime!(i as usize)];
-        if comptime!(partly) {
-            if place / comptime!(tile.right()) >= present {
-                numbers = Vector::empty().fill(0.0f32);
-            }
-        }
-        rights[(half * comptime!(tile.depth * tile.right()) + place) as usize] = numbers;
-    }
-}
-
-#[cube]
-fn put_left<N: Size>(
-    from_left: &Array<Vector<f32, N>>,
-    lefts: &mut SharedMemory<Vector<f32, N>>,
-    half: u32,
-    present: u32,
-    #[comptime] partly: bool,
-    #[comptime] tile: Tile,
-) {
-    #[unroll]
-    for i in 0..comptime!(tile.squares()) {
-        let place = UNIT_POS + comptime!(i * tile.units);
-        let y = place % 8 + 8 * (place / comptime!(2 * tile.depth));
-        let first = 4 * (place / 8 % comptime!(tile.depth / 4));
-        #[unroll]
-        for e in 0..4u32 {
-            let mut numbers = Vector::<f32, N>::empty();
+impl<N: Size> Held<N> {
+    /// Loads a slice. Rows and vectors outside stand for the last ones inside, as do numbers of k of a slice that is there partly.
+    fn load(
+        &mut self,
+        left: &Array<Vector<f32, N>>,
+        right: &Array<Vector<f32, N>>,
+        sizes: Sizes,
+        place: Place,
+        begin: u32,
+        #[comptime] partly: bool,
+        #[comptime] tile: Tile,
+    ) {
+        if UNIT_POS < comptime!(tile.all_squares()) {
             #[unroll]
-            for r in 0..4u32 {
-                let row = from_left[comptime!((4 * i + r) as usize)];
-                numbers[comptime!(r as usize)] = row[comptime!(e as usize)];
+            for i in 0..comptime!(tile.squares()) {
+                let at = UNIT_POS + comptime!(i * tile.units);
+                let mut x = begin / 4 + at / 8 % comptime!(tile.depth / 4);
+                if comptime!(partly) {
+                    x = min(x, (sizes.inner + comptime!(4 - 1)) / 4 - 1);
+                }
+                #[unroll]
+                for e in 0..4u32 {
+                    let y = min(
+                        place.top + 4 * (at % 8 + 8 * (at / comptime!(2 * tile.depth))) + e,
+                        sizes.rows - 1,
+                    );
+                    self.left[comptime!((4 * i + e) as usize)] = left[(y * sizes.left_pitch + x) as usize];
+                }
             }
+        }
+        #[unroll]
+        for i in 0..comptime!(tile.loads()) {
+            let at = UNIT_POS + comptime!(i * tile.units);
+            let mut y = begin + at / comptime!(tile.right());
             if comptime!(partly) {
-                if first + e >= present {
+                y = min(y, sizes.inner - 1);
+            }
+            let x = min(place.start + at % comptime!(tile.right()), sizes.width - 1);
+            self.right[comptime!(i as usize)] = right[(y * sizes.right_pitch + x) as usize];
+        }
+    }
+
+    /// Puts a slice into a half of shared memory. Of one that is there partly, `present` numbers of k are, and others are 0.
+    fn put(
+        &self,
+        slices: &mut Slices<N>,
+        half: u32,
+        present: u32,
+        #[comptime] partly: bool,
+        #[comptime] tile: Tile,
+    ) {
+        if UNIT_POS < comptime!(tile.all_squares()) {
+            #[unroll]
+            for i in 0..comptime!(tile.squares()) {
+                let at = UNIT_POS + comptime!(i * tile.units);
+                let y = at % 8 + 8 * (at / comptime!(2 * tile.depth));
+                let first = 4 * (at / 8 % comptime!(tile.depth / 4));
+                #[unroll]
+                for e in 0..4u32 {
+                    let mut numbers = Vector::<f32, N>::empty();
+                    #[unroll]
+                    for r in 0..4u32 {
+                        let row = self.left[comptime!((4 * i + r) as usize)];
+                        numbers[comptime!(r as usize)] = row[comptime!(e as usize)];
+                    }
+                    if comptime!(partly) {
+                        if first + e >= present {
+                            numbers = Vector::empty().fill(0.0f32);
+                        }
+                    }
+                    let to =
+                        half * comptime!(tile.depth * tile.left()) + (first + e) * comptime!(tile.left()) + y;
+                    slices.left[to as usize] = numbers;
+                }
+            }
+        }
+        #[unroll]
+        for i in 0..comptime!(tile.loads()) {
+            let at = UNIT_POS + comptime!(i * tile.units);
+            let mut numbers = self.right[comptime!(i as usize)];
+            if comptime!(partly) {
+                if at / comptime!(tile.right()) >= present {
                     numbers = Vector::empty().fill(0.0f32);
                 }
             }
-            let to = half * comptime!(tile.depth * tile.left()) + (first + e) * comptime!(tile.left()) + y;
-            lefts[to as usize] = numbers;
+            slices.right[(half * comptime!(tile.depth * tile.right()) + at) as usize] = numbers;
         }
+    }
+}
+
+/// Slices of both matrices in shared memory.
+#[derive(CubeType)]
+struct Slices<N: Size> {
+    left: SharedMemory<Vector<f32, N>>,
+    right: SharedMemory<Vector<f32, N>>,
+}
+
+#[cube]
+impl<N: Size> Slices<N> {
+    /// Takes the products of the slice in a half.
+    fn multiply(&self, sums: &mut Array<Vector<f32, N>>, half: u32, place: Place, #[comptime] tile: Tile) {
+        multiply_slice::<N>(
+            &self.left.to_slice(),
+            &self.right.to_slice(),
+            sums,
+            half % 2,
+            place,
+            comptime!(tile.left()),
+            tile,
+        );
     }
 }
 
 /// Takes the products of slice `stage`, a remainder, which cannot be large: then places need no arithmetic of their own, which took a tenth of all instructions. Columns of the left
 /// matrix are `left` vectors apart.
 #[cube]
-#[allow(clippy::too_many_arguments)]
 pub(super) fn multiply_slice<N: Size>(
     lefts: &Slice<Vector<f32, N>>,
     rights: &Slice<Vector<f32, N>>,
     sums: &mut Array<Vector<f32, N>>,
     stage: u32,
-    row: u32,
-    column: u32,
+    place: Place,
     #[comptime] left: u32,
     #[comptime] tile: Tile,
 ) {
     let groups = comptime!(tile.groups);
     let piece = comptime!(tile.depth.min(PIECE));
     for part in 0..comptime!(tile.depth / piece) {
-        let left_at = stage * comptime!(tile.depth * left) + part % 4 * comptime!(piece * left) + row;
+        let left_at = stage * comptime!(tile.depth * left) + part % 4 * comptime!(piece * left) + place.row;
         let right_at = stage * comptime!(tile.depth * tile.right())
             + part % 4 * comptime!(piece * tile.right())
-            + column;
+            + place.column;
         #[unroll]
         for k in 0..piece {
             let mut numbers = Array::<Vector<f32, N>>::new(2usize);

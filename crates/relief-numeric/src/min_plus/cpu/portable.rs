@@ -17,6 +17,7 @@ pub(super) unsafe fn tile<T: Length>(
     result: *mut T,
     pitch: usize,
     first: bool,
+    _: *const T,
 ) {
     // SAFETY: as many numbers as the caller vouches for.
     let (left, right) = unsafe {

@@ -26,6 +26,7 @@ macro_rules! tile {
             result: *mut $number,
             pitch: usize,
             first: bool,
+            _: *const $number,
         ) {
             const LANES: usize = size_of::<$register>() / size_of::<$number>();
             const PANEL: usize = <$number as Length>::PANEL;

@@ -8,8 +8,8 @@ use super::tiles::{Form, saturated};
 pub(super) const SIDE: u32 = 32;
 pub(super) const ROWS: u32 = 8;
 
-/// Writes `height` × `width` words, both multiples of [`SIDE`], of which the first `rows` × `columns` numbers come from `from`; tells by
-/// the first word of `found` whether any of them has a sign.
+/// Writes words, multiples of [`SIDE`] across and down, of which the first `rows` × `columns` numbers come from `from`, in rows of
+/// `width` words, or transposed the columns of them in such rows; tells by the first word of `found` whether any of them has a sign.
 #[cube(launch_unchecked)]
 pub(super) fn pad(
     from: &Array<u32>,
@@ -20,44 +20,12 @@ pub(super) fn pad(
     pitch: u32,
     width: u32,
     infinity: u32,
-    #[comptime] form: Form,
-) {
-    let x = CUBE_POS_X * SIDE + UNIT_POS_X;
-    let mut any = SharedMemory::<u32>::new(1usize);
-    if UNIT_POS == 0u32 {
-        any[0] = u32::new(0);
-    }
-    let mut signs = u32::new(0);
-    #[unroll]
-    for k in 0..comptime!(SIDE / ROWS) {
-        let y = CUBE_POS_Y * SIDE + k * ROWS + UNIT_POS_Y;
-        let mut word = infinity;
-        if x < columns {
-            if y < rows {
-                word = number(from, x, y, pitch, infinity, form);
-                signs |= word;
-            }
-        }
-        to[(y * width + x) as usize] = word;
-    }
-    tell(signs, &mut any, found, form);
-}
-
-/// [`pad`], and the transpose of it: `width` words in each of `height` rows become `height` words in each of `width` rows.
-#[cube(launch_unchecked)]
-pub(super) fn pad_transposed(
-    from: &Array<u32>,
-    to: &mut Array<u32>,
-    found: &mut Array<Atomic<u32>>,
-    columns: u32,
-    rows: u32,
-    pitch: u32,
-    height: u32,
-    infinity: u32,
+    #[comptime] transposed: bool,
     #[comptime] form: Form,
 ) {
     // A column more, so that columns lie in all banks.
-    let mut tile = SharedMemory::<u32>::new(comptime!((SIDE * (SIDE + 1)) as usize));
+    let words = comptime!(if transposed { SIDE * (SIDE + 1) } else { 1 });
+    let mut tile = SharedMemory::<u32>::new(comptime!(words as usize));
     let x = CUBE_POS_X * SIDE + UNIT_POS_X;
     let mut any = SharedMemory::<u32>::new(1usize);
     if UNIT_POS == 0u32 {
@@ -75,15 +43,21 @@ pub(super) fn pad_transposed(
                 signs |= word;
             }
         }
-        tile[(line * comptime!(SIDE + 1) + UNIT_POS_X) as usize] = word;
+        if comptime!(transposed) {
+            tile[(line * comptime!(SIDE + 1) + UNIT_POS_X) as usize] = word;
+        } else {
+            to[(y * width + x) as usize] = word;
+        }
     }
     tell(signs, &mut any, found, form);
-    let y = CUBE_POS_Y * SIDE + UNIT_POS_X;
-    #[unroll]
-    for k in 0..comptime!(SIDE / ROWS) {
-        let line = k * ROWS + UNIT_POS_Y;
-        let x = CUBE_POS_X * SIDE + line;
-        to[(x * height + y) as usize] = tile[(UNIT_POS_X * comptime!(SIDE + 1) + line) as usize];
+    if comptime!(transposed) {
+        let y = CUBE_POS_Y * SIDE + UNIT_POS_X;
+        #[unroll]
+        for k in 0..comptime!(SIDE / ROWS) {
+            let line = k * ROWS + UNIT_POS_Y;
+            let x = CUBE_POS_X * SIDE + line;
+            to[(x * width + y) as usize] = tile[(UNIT_POS_X * comptime!(SIDE + 1) + line) as usize];
+        }
     }
 }
 

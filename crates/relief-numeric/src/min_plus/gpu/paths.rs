@@ -13,7 +13,7 @@ use super::{Matrix, Size, lessen, min_plus};
 use crate::element::Element;
 use crate::min_plus::FAR;
 use relief_kernels::copy::gpu::copy;
-use relief_kernels::device::{Buffer, DeviceError, Gpu, Operand, on_client, start};
+use relief_kernels::device::{Buffer, DeviceError, Gpu, Operand, launch};
 
 /// Vertices of a round.
 pub const BLOCK: u32 = 128;
@@ -118,10 +118,10 @@ pub fn shortest_paths(
     }
     let part = |start, words| gpu.part("scratch memory", scratch, start, words);
     let other = part(parts.other, held)?;
-    let other = Matrix {
-        buffer: &other,
-        pitch: paths.pitch,
-    };
+    const fn of(buffer: &Buffer, pitch: u32) -> Matrix<'_> {
+        Matrix { buffer, pitch }
+    }
+    let other = of(&other, paths.pitch);
     let rest = part(parts.product, parts.all - parts.product)?;
     begin(gpu, element, vertices, paths, other)?;
     // Which of both has the paths.
@@ -137,18 +137,9 @@ pub fn shortest_paths(
             let round = Round {
                 element,
                 vertices,
-                square: Matrix {
-                    buffer: &square,
-                    pitch: BLOCK,
-                },
-                from: Matrix {
-                    buffer: &from,
-                    pitch: paths.pitch,
-                },
-                to: Matrix {
-                    buffer: &to,
-                    pitch: BLOCK,
-                },
+                square: of(&square, BLOCK),
+                from: of(&from, paths.pitch),
+                to: of(&to, BLOCK),
                 scratch: &rest,
             };
             for first in (0..vertices).step_by(BLOCK as usize) {
@@ -204,7 +195,10 @@ impl Round<'_> {
             inner: len,
             columns,
         };
-        close(gpu, element, len, first, of(&rows), self.square)?;
+        match element {
+            Element::F32 => close::<f32>(gpu, true, len, first, of(&rows), self.square)?,
+            _ => close::<i32>(gpu, false, len, first, of(&rows), self.square)?,
+        }
         min_plus(
             gpu,
             element,
@@ -245,21 +239,16 @@ fn begin(
     to: Matrix<'_>,
 ) -> Result<(), DeviceError> {
     let float = element == Element::F32;
-    let launch = || {
-        on_client!(gpu, client => {
-            let cubes = (from.pitch.div_ceil(SIDE), vertices.div_ceil(SIDE));
-            // SAFETY: words are read and written where the row is less than `vertices` and the column less than the pitch, and both matrices hold
-            // as many rows of it.
-            start!(
-                client, (CubeCount::Static(cubes.0, cubes.1, 1), CubeDim::new_2d(SIDE, SIDE)),
-                unsafe copy_edges(from.buffer.array(1), to.buffer.array(1), vertices, from.pitch, float));
-        })
-    };
     let memory = [
         Operand::read("the edges", from.buffer),
         Operand::write("scratch memory", to.buffer),
     ];
-    gpu.launch("paths begin", &float, &memory, launch)
+    let cubes = CubeCount::Static(from.pitch.div_ceil(SIDE), vertices.div_ceil(SIDE), 1);
+    // SAFETY: words are read and written where the row is less than `vertices` and the column less than the pitch, and both matrices hold
+    // as many rows of it.
+    launch!(
+        gpu, "paths begin", &float, &memory, (cubes, CubeDim::new_2d(SIDE, SIDE)),
+        unsafe copy_edges(from.buffer.array(1), to.buffer.array(1), vertices, from.pitch, float))
 }
 
 #[cube(launch_unchecked)]
@@ -285,48 +274,29 @@ fn no_more_than_zero(word: u32, #[comptime] float: bool) -> u32 {
     }
 }
 
-/// Paths between `len` vertices from `first` on, whose rows are `rows`, into a square.
-fn close(
+/// Paths between `len` vertices from `first` on, whose rows are `rows`, into a square; `float` says whether lengths are floats.
+fn close<T: Numeric>(
     gpu: &Gpu,
-    element: Element,
+    float: bool,
     len: u32,
     first: u32,
     rows: Matrix<'_>,
     square: Matrix<'_>,
 ) -> Result<(), DeviceError> {
+    let infinity = match float {
+        true => f32::INFINITY.to_bits(),
+        false => FAR.cast_unsigned(),
+    };
     let memory = [
         Operand::read("the paths", rows.buffer),
         Operand::write("scratch memory", square.buffer),
     ];
-    match element {
-        Element::F32 => gpu.launch(
-            "paths close f32",
-            &(),
-            &memory,
-            || on_client!(gpu, client => close_on::<f32, _>(client, len, first, rows, square, f32::INFINITY.to_bits(), true)),
-        ),
-        _ => gpu.launch(
-            "paths close i32",
-            &(),
-            &memory,
-            || on_client!(gpu, client => close_on::<i32, _>(client, len, first, rows, square, FAR.cast_unsigned(), false)),
-        ),
-    }
-}
-
-fn close_on<T: Numeric, R: Runtime>(
-    client: &ComputeClient<R>,
-    len: u32,
-    first: u32,
-    rows: Matrix<'_>,
-    square: Matrix<'_>,
-    infinity: u32,
-    float: bool,
-) {
     // SAFETY: words are read where row and column are less than `len`, of rows that begin in `rows`, as many as there are; the square
     // has as many words as units have paths, and places of shared memory are below two rows and columns of it.
-    start!(client, (CubeCount::Static(1, 1, 1), CubeDim::new_2d(SIDE, SIDE)), unsafe close_square<T, _>(
-        rows.buffer.array(1), square.buffer.array(1), len, first, rows.pitch, infinity, float));
+    launch!(
+        gpu, "paths close", &float, &memory, (CubeCount::Static(1, 1, 1), CubeDim::new_2d(SIDE, SIDE)),
+        unsafe close_square<T, _>(
+            rows.buffer.array(1), square.buffer.array(1), len, first, rows.pitch, infinity, float))
 }
 
 /// Floyd and Warshall's in the registers of a cube: unit (x, y) has the paths from vertices 8 y… to 8 x….
@@ -420,18 +390,14 @@ fn tell(
     found: &Buffer,
 ) -> Result<(), DeviceError> {
     let float = element == Element::F32;
-    let launch = || {
-        on_client!(gpu, client => {
-            // SAFETY: words of the diagonal are read, of as many rows as there are; one word is written.
-            start!(client, (CubeCount::Static(1, 1, 1), CubeDim::new_1d(LOOKING)), unsafe first_negative(
-                paths.buffer.array(1), found.array(1), vertices, paths.pitch, float));
-        })
-    };
     let memory = [
         Operand::read("the paths", paths.buffer),
         Operand::write("the vertex of a negative cycle", found),
     ];
-    gpu.launch("paths tell", &float, &memory, launch)
+    // SAFETY: words of the diagonal are read, of as many rows as there are; one word is written.
+    launch!(
+        gpu, "paths tell", &float, &memory, (CubeCount::Static(1, 1, 1), CubeDim::new_1d(LOOKING)),
+        unsafe first_negative(paths.buffer.array(1), found.array(1), vertices, paths.pitch, float))
 }
 
 /// Units that look for negative cycles.

@@ -74,6 +74,16 @@ pub(super) enum Form {
     Short,
 }
 
+impl Form {
+    /// Words that hold four numbers.
+    pub(super) const fn words(self) -> u32 {
+        match self {
+            Self::Float | Self::Signed => 4,
+            Self::Short => 2,
+        }
+    }
+}
+
 /// The layout of a product.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Shape {
@@ -199,10 +209,11 @@ pub(super) fn min_plus_tiles<T: Numeric, N: Size, W: Size>(
     infinity: u32,
     #[comptime] shape: Shape,
 ) {
-    let mut a =
-        SharedMemory::<Vector<T, N>>::new(comptime!((shape.arrival.stages() * shape.slice().0) as usize));
-    let mut b =
-        SharedMemory::<Vector<T, N>>::new(comptime!((shape.arrival.stages() * shape.slice().1) as usize));
+    let stages = comptime!(shape.arrival.stages());
+    let mut slices = Slices::<T, N> {
+        left: SharedMemory::new(comptime!((stages * shape.slice().0) as usize)),
+        right: SharedMemory::new(comptime!((stages * shape.slice().1) as usize)),
+    };
     let sizes = Sizes {
         left_pitch,
         right_pitch,
@@ -218,36 +229,32 @@ pub(super) fn min_plus_tiles<T: Numeric, N: Size, W: Size>(
             ran[0] = u32::new(1);
         }
     }
-    match shape.step {
-        Step::Integer => {
-            take::<T, i32, N, W>(left, right, &mut a, &mut b, old, out, sizes, shape, Way::Singly)
-        }
-        Step::Signed | Step::Settling => {
-            if comptime!(shape.guarded) {
-                if found[0] != 0u32 {
-                    take::<T, f32, N, W>(left, right, &mut a, &mut b, old, out, sizes, shape, Way::Singly);
-                }
-            } else {
-                take::<T, f32, N, W>(left, right, &mut a, &mut b, old, out, sizes, shape, Way::Singly);
+    let pairs = comptime!(matches!(shape.step, Step::NonNegative | Step::Found));
+    let singles = comptime!(shape.step != Step::NonNegative);
+    if comptime!(shape.step == Step::Integer) {
+        take::<T, i32, N, W>(left, right, &mut slices, old, out, sizes, shape, Way::Singly);
+    } else if comptime!(shape.guarded || shape.step == Step::Found) {
+        if found[0] == 0u32 {
+            if comptime!(pairs) {
+                take::<T, i32, N, W>(left, right, &mut slices, old, out, sizes, shape, Way::InPairs);
+            }
+        } else {
+            if comptime!(singles) {
+                take::<T, f32, N, W>(left, right, &mut slices, old, out, sizes, shape, Way::Singly);
             }
         }
-        Step::NonNegative => {
-            if comptime!(shape.guarded) {
-                if found[0] == 0u32 {
-                    take::<T, i32, N, W>(left, right, &mut a, &mut b, old, out, sizes, shape, Way::InPairs);
-                }
-            } else {
-                take::<T, i32, N, W>(left, right, &mut a, &mut b, old, out, sizes, shape, Way::InPairs);
-            }
-        }
-        Step::Found => {
-            if found[0] == 0u32 {
-                take::<T, i32, N, W>(left, right, &mut a, &mut b, old, out, sizes, shape, Way::InPairs);
-            } else {
-                take::<T, f32, N, W>(left, right, &mut a, &mut b, old, out, sizes, shape, Way::Singly);
-            }
-        }
+    } else if comptime!(pairs) {
+        take::<T, i32, N, W>(left, right, &mut slices, old, out, sizes, shape, Way::InPairs);
+    } else {
+        take::<T, f32, N, W>(left, right, &mut slices, old, out, sizes, shape, Way::Singly);
     }
+}
+
+/// Slices of both operands in shared memory.
+#[derive(CubeType)]
+struct Slices<T: Numeric, N: Size> {
+    left: SharedMemory<Vector<T, N>>,
+    right: SharedMemory<Vector<T, N>>,
 }
 
 /// The tile of a cube, with minima of kind `C`.
@@ -255,8 +262,7 @@ pub(super) fn min_plus_tiles<T: Numeric, N: Size, W: Size>(
 fn take<T: Numeric, C: Numeric, N: Size, W: Size>(
     left: &Array<Vector<T, N>>,
     right: &Array<Vector<T, N>>,
-    a: &mut SharedMemory<Vector<T, N>>,
-    b: &mut SharedMemory<Vector<T, N>>,
+    slices: &mut Slices<T, N>,
     old: &Array<Vector<u32, W>>,
     out: &mut Array<Vector<u32, W>>,
     sizes: Sizes,
@@ -279,9 +285,9 @@ fn take<T: Numeric, C: Numeric, N: Size, W: Size>(
     }
 
     if comptime!(shape.arrival.is_straight()) {
-        go_straight::<T, C, N>(left, right, a, b, &mut least, sizes, (x, y), shape, way);
+        go_straight::<T, C, N>(left, right, slices, &mut least, sizes, (x, y), shape, way);
     } else {
-        go::<T, C, N>(left, right, a, b, &mut least, sizes, (x, y), shape, way);
+        go::<T, C, N>(left, right, slices, &mut least, sizes, (x, y), shape, way);
     }
 
     let right_row = comptime!(tile_width / 4);
@@ -295,9 +301,9 @@ fn take<T: Numeric, C: Numeric, N: Size, W: Size>(
             if line < sizes.rows {
                 if place < sizes.vectors {
                     let at = (line * sizes.out_pitch + place) as usize;
-                    let result = finished::<C, W>(&least, comptime!(i * columns + part * 4), shape);
+                    let result = finished::<C, W>(&least, comptime!(i * columns + part * 4), shape.form);
                     if comptime!(shape.lessens) {
-                        out[at] = lesser::<W>(old[at], result, comptime!(shape.form));
+                        out[at] = lesser::<W>(old[at], result, shape.form);
                     } else {
                         out[at] = result;
                     }
@@ -307,14 +313,60 @@ fn take<T: Numeric, C: Numeric, N: Size, W: Size>(
     }
 }
 
-/// The vectors of the next slices that a unit brings: those on the way, the next ones' places, and from one place to the next.
+/// What a unit brings of the next slice of an operand: vectors as far apart as the cube has units, `count` of them, from `place` on,
+/// `stride` from one to the next.
 #[derive(CubeType)]
-struct Arriving<T: Numeric, N: Size> {
+struct Share<T: Numeric, N: Size> {
     held: Array<Vector<T, N>>,
-    left_place: u32,
-    right_place: u32,
-    left_stride: u32,
-    right_stride: u32,
+    place: u32,
+    stride: u32,
+    #[cube(comptime)]
+    count: u32,
+    #[cube(comptime)]
+    units: u32,
+}
+
+#[cube]
+impl<T: Numeric, N: Size> Share<T, N> {
+    /// That of an operand whose slices have rows of `row` vectors, of which the cube's are the `cube`th ones.
+    fn of(pitch: u32, cube: u32, #[comptime] row: u32, #[comptime] shape: Shape) -> Self {
+        let units = comptime!(shape.all_units());
+        let count = comptime!(row * shape.depth / units);
+        Share::<T, N> {
+            held: Array::new(comptime!(count as usize)),
+            place: (UNIT_POS / row) * pitch + cube * row + UNIT_POS % row,
+            stride: comptime!(units / row) * pitch,
+            count,
+            units,
+        }
+    }
+
+    /// Loads the next slice's to registers.
+    fn load(&mut self, operand: &Array<Vector<T, N>>) {
+        // rung: min-plus on gpu: tuned
+        #[unroll]
+        for q in 0..self.count {
+            self.held[comptime!(q as usize)] = operand[self.place as usize];
+            self.place += self.stride;
+        }
+        // end
+    }
+
+    /// Puts what was loaded into a half of shared memory.
+    fn put(&self, slices: &mut SharedMemory<Vector<T, N>>, half: u32) {
+        #[unroll]
+        for q in 0..self.count {
+            let place = half * comptime!(self.count * self.units) + comptime!(q * self.units) + UNIT_POS;
+            slices[place as usize] = self.held[comptime!(q as usize)];
+        }
+    }
+}
+
+/// What a unit brings of both operands.
+#[derive(CubeType)]
+struct Shares<T: Numeric, N: Size> {
+    left: Share<T, N>,
+    right: Share<T, N>,
 }
 
 /// The least sums by way of all slices, which come by way of registers.
@@ -323,45 +375,23 @@ struct Arriving<T: Numeric, N: Size> {
 fn go<T: Numeric, C: Numeric, N: Size>(
     left: &Array<Vector<T, N>>,
     right: &Array<Vector<T, N>>,
-    a: &mut SharedMemory<Vector<T, N>>,
-    b: &mut SharedMemory<Vector<T, N>>,
+    slices: &mut Slices<T, N>,
     least: &mut Array<C>,
     sizes: Sizes,
     at: (u32, u32),
     #[comptime] shape: Shape,
     #[comptime] way: Way,
 ) {
-    let (tile_width, tile_height) = comptime!(shape.tile());
-    let (left_size, right_size) = comptime!(shape.slice());
-    let units = comptime!(shape.all_units());
     let steps = sizes.steps;
-
-    // What a unit brings: vectors as far apart as the cube has units, first those of the left operand.
-    let (left_row, right_row) = comptime!((tile_height / 4, tile_width / 4));
-    let left_place = (UNIT_POS / left_row) * sizes.left_pitch + CUBE_POS_Y * left_row + UNIT_POS % left_row;
-    let right_place =
-        (UNIT_POS / right_row) * sizes.right_pitch + CUBE_POS_X * right_row + UNIT_POS % right_row;
-    let (left_stride, right_stride) = (
-        comptime!(units / left_row) * sizes.left_pitch,
-        comptime!(units / right_row) * sizes.right_pitch,
-    );
-    let mut arriving = Arriving::<T, N> {
-        held: Array::<Vector<T, N>>::new(comptime!(((left_size + right_size) / units) as usize)),
-        left_place,
-        right_place,
-        left_stride,
-        right_stride,
+    let (left_row, right_row) = comptime!((shape.tile().1 / 4, shape.tile().0 / 4));
+    let mut shares = Shares::<T, N> {
+        left: Share::<T, N>::of(sizes.left_pitch, CUBE_POS_Y, left_row, shape),
+        right: Share::<T, N>::of(sizes.right_pitch, CUBE_POS_X, right_row, shape),
     };
-    #[unroll]
-    for q in 0..comptime!(left_size / units) {
-        a[(q * units + UNIT_POS) as usize] = left[arriving.left_place as usize];
-        arriving.left_place += arriving.left_stride;
-    }
-    #[unroll]
-    for q in 0..comptime!(right_size / units) {
-        b[(q * units + UNIT_POS) as usize] = right[arriving.right_place as usize];
-        arriving.right_place += arriving.right_stride;
-    }
+    shares.left.load(left);
+    shares.right.load(right);
+    shares.left.put(&mut slices.left, 0u32);
+    shares.right.put(&mut slices.right, 0u32);
     sync_cube();
 
     let settles = comptime!(matches!(shape.step, Step::Settling));
@@ -380,22 +410,21 @@ fn go<T: Numeric, C: Numeric, N: Size>(
                 slice::<T, C, N>(
                     left,
                     right,
-                    a,
-                    b,
-                    &mut arriving,
+                    slices,
+                    &mut shares,
                     least,
                     turn,
                     shape,
                     Way::Negative,
                 );
             } else {
-                slice::<T, C, N>(left, right, a, b, &mut arriving, least, turn, shape, way);
+                slice::<T, C, N>(left, right, slices, &mut shares, least, turn, shape, way);
                 if step % comptime!(ASKED / shape.depth) == 0 {
                     settled = all_negative::<C>(least, shape);
                 }
             }
         } else {
-            slice::<T, C, N>(left, right, a, b, &mut arriving, least, turn, shape, way);
+            slice::<T, C, N>(left, right, slices, &mut shares, least, turn, shape, way);
         }
         if more {
             sync_cube();
@@ -436,18 +465,14 @@ struct Turn {
 fn slice<T: Numeric, C: Numeric, N: Size>(
     left: &Array<Vector<T, N>>,
     right: &Array<Vector<T, N>>,
-    a: &mut SharedMemory<Vector<T, N>>,
-    b: &mut SharedMemory<Vector<T, N>>,
-    arriving: &mut Arriving<T, N>,
+    slices: &mut Slices<T, N>,
+    shares: &mut Shares<T, N>,
     least: &mut Array<C>,
     turn: Turn,
     #[comptime] shape: Shape,
     #[comptime] way: Way,
 ) {
     let (left_size, right_size) = comptime!(shape.slice());
-    let units = comptime!(shape.all_units());
-    let (left_loads, right_loads) = comptime!((left_size / units, right_size / units));
-    let loads = comptime!(left_loads + right_loads);
     let turns = comptime!(shape.depth / way.at_once());
     let (left_row, right_row) = comptime!((shape.tile().1 / 4, shape.tile().0 / 4));
     // A remainder cannot be large: then places need no arithmetic of their own, which took one instruction of fourteen.
@@ -455,27 +480,16 @@ fn slice<T: Numeric, C: Numeric, N: Size>(
         (turn.now % 4 * left_size + turn.at.1) as usize,
         (turn.now % 4 * right_size + turn.at.0) as usize,
     );
-    // rung: min-plus on gpu: tuned
     if turn.more {
-        #[unroll]
-        for q in 0..loads {
-            if comptime!(q < left_loads) {
-                arriving.held[comptime!(q as usize)] = left[arriving.left_place as usize];
-                arriving.left_place += arriving.left_stride;
-            } else {
-                arriving.held[comptime!(q as usize)] = right[arriving.right_place as usize];
-                arriving.right_place += arriving.right_stride;
-            }
-        }
+        shares.left.load(left);
+        shares.right.load(right);
     }
-    // end
     #[unroll]
     for k in 0..turns {
         let first = comptime!(k * way.at_once());
         let mut rows = Rows::<T>::of(way, shape);
         rows.load::<N>(
-            a,
-            b,
+            slices,
             left_at + comptime!((first * left_row) as usize),
             right_at + comptime!((first * right_row) as usize),
             shape,
@@ -484,32 +498,8 @@ fn slice<T: Numeric, C: Numeric, N: Size>(
         shorten::<T, C>(&rows, least, shape, way);
     }
     if turn.more {
-        put::<T, N>(a, b, &arriving.held, turn.next, loads, shape);
-    }
-}
-
-/// Stores the vectors of slices that a unit holds.
-#[cube]
-fn put<T: Numeric, N: Size>(
-    left_slices: &mut SharedMemory<Vector<T, N>>,
-    right_slices: &mut SharedMemory<Vector<T, N>>,
-    held: &Array<Vector<T, N>>,
-    half: u32,
-    #[comptime] loads: u32,
-    #[comptime] shape: Shape,
-) {
-    let (left_size, right_size) = comptime!(shape.slice());
-    let units = comptime!(shape.all_units());
-    let left_loads = comptime!(left_size / units);
-    #[unroll]
-    for q in 0..loads {
-        let vector = held[comptime!(q as usize)];
-        if comptime!(q < left_loads) {
-            left_slices[(half * left_size + comptime!(q * units) + UNIT_POS) as usize] = vector;
-        } else {
-            let place = half * right_size + comptime!((q - left_loads) * units) + UNIT_POS;
-            right_slices[place as usize] = vector;
-        }
+        shares.left.put(&mut slices.left, turn.next);
+        shares.right.put(&mut slices.right, turn.next);
     }
 }
 
@@ -534,8 +524,7 @@ impl<T: Numeric> Rows<T> {
     /// Loads rows from these vectors of the slices on.
     fn load<N: Size>(
         &mut self,
-        left_slices: &SharedMemory<Vector<T, N>>,
-        right_slices: &SharedMemory<Vector<T, N>>,
+        slices: &Slices<T, N>,
         left_at: usize,
         right_at: usize,
         #[comptime] shape: Shape,
@@ -547,7 +536,7 @@ impl<T: Numeric> Rows<T> {
         #[unroll]
         for k in 0..comptime!(way.at_once()) {
             load_row::<T, N>(
-                left_slices,
+                &slices.left,
                 left_at + comptime!((k * left_row) as usize),
                 &mut self.left,
                 comptime!(k * lines),
@@ -555,7 +544,7 @@ impl<T: Numeric> Rows<T> {
                 lines,
             );
             load_row::<T, N>(
-                right_slices,
+                &slices.right,
                 right_at + comptime!((k * right_row) as usize),
                 &mut self.right,
                 comptime!(k * columns),
@@ -622,34 +611,20 @@ fn shorten<T: Numeric, C: Numeric>(
 fn finished<C: Numeric, W: Size>(
     least: &Array<C>,
     #[comptime] first: u32,
-    #[comptime] shape: Shape,
+    #[comptime] form: Form,
 ) -> Vector<u32, W> {
     let mut vector = Vector::<u32, W>::empty();
-    match shape.form {
-        Form::Float =>
-        {
-            #[unroll]
-            for q in 0..4u32 {
-                vector[comptime!(q as usize)] = u32::reinterpret(least[comptime!((first + q) as usize)]);
-            }
-        }
-        Form::Signed =>
-        {
-            #[unroll]
-            for q in 0..4u32 {
-                vector[comptime!(q as usize)] = u32::reinterpret(saturated(i32::reinterpret(
-                    least[comptime!((first + q) as usize)],
-                )));
-            }
-        }
-        Form::Short =>
-        {
-            #[unroll]
-            for q in 0..2u32 {
-                let low = u32::reinterpret(least[comptime!((first + 2 * q) as usize)]);
-                let high = u32::reinterpret(least[comptime!((first + 2 * q + 1) as usize)]);
-                vector[comptime!(q as usize)] = min(low, 0xffffu32) | (min(high, 0xffffu32) << 16u32);
-            }
+    #[unroll]
+    for q in 0..comptime!(form.words()) {
+        if comptime!(form == Form::Short) {
+            let low = u32::reinterpret(least[comptime!((first + 2 * q) as usize)]);
+            let high = u32::reinterpret(least[comptime!((first + 2 * q + 1) as usize)]);
+            vector[comptime!(q as usize)] = min(low, 0xffffu32) | (min(high, 0xffffu32) << 16u32);
+        } else if comptime!(form == Form::Signed) {
+            let length = i32::reinterpret(least[comptime!((first + q) as usize)]);
+            vector[comptime!(q as usize)] = u32::reinterpret(saturated(length));
+        } else {
+            vector[comptime!(q as usize)] = u32::reinterpret(least[comptime!((first + q) as usize)]);
         }
     }
     vector
@@ -659,31 +634,17 @@ fn finished<C: Numeric, W: Size>(
 #[cube]
 fn lesser<W: Size>(one: Vector<u32, W>, other: Vector<u32, W>, #[comptime] form: Form) -> Vector<u32, W> {
     let mut vector = Vector::<u32, W>::empty();
-    match form {
-        Form::Float =>
-        {
-            #[unroll]
-            for q in 0..4usize {
-                vector[q] = u32::reinterpret(min(f32::reinterpret(one[q]), f32::reinterpret(other[q])));
-            }
-        }
-        Form::Signed =>
-        {
-            #[unroll]
-            for q in 0..4usize {
-                vector[q] = u32::reinterpret(saturated(min(
-                    i32::reinterpret(one[q]),
-                    i32::reinterpret(other[q]),
-                )));
-            }
-        }
-        Form::Short =>
-        {
-            #[unroll]
-            for q in 0..2usize {
-                let low = min(one[q] & 0xffffu32, other[q] & 0xffffu32);
-                vector[q] = low | (min(one[q] >> 16u32, other[q] >> 16u32) << 16u32);
-            }
+    #[unroll]
+    for q in 0..comptime!(form.words() as usize) {
+        let (one, other) = (one[q], other[q]);
+        if comptime!(form == Form::Short) {
+            let low = min(one & 0xffffu32, other & 0xffffu32);
+            vector[q] = low | (min(one >> 16u32, other >> 16u32) << 16u32);
+        } else if comptime!(form == Form::Signed) {
+            let length = min(i32::reinterpret(one), i32::reinterpret(other));
+            vector[q] = u32::reinterpret(saturated(length));
+        } else {
+            vector[q] = u32::reinterpret(min(f32::reinterpret(one), f32::reinterpret(other)));
         }
     }
     vector

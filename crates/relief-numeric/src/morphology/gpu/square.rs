@@ -8,18 +8,8 @@
 
 use cubecl::prelude::*;
 
-use super::samples::{Picture, Samples, load, store};
-
-/// What is compiled into the kernel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Plan {
-    pub(super) samples: Samples,
-    pub(super) radius: u32,
-    /// Units of a cube, across and down.
-    pub(super) units: (u32, u32),
-    /// Rows that a unit computes.
-    pub(super) rows: u32,
-}
+use super::Plan;
+use super::samples::{Picture, load, store};
 
 impl Plan {
     /// Columns and rows of a cube's results.
@@ -33,45 +23,30 @@ impl Plan {
         size.width.div_ceil(columns) as u64 * size.height.div_ceil(rows) as u64
     }
 
-    /// Fours left of the tile that are seen.
-    const fn halo(&self) -> u32 {
-        self.radius.div_ceil(4)
-    }
-
     /// Fours and rows of the samples that a cube sees.
     const fn seen(&self) -> (u32, u32) {
         (self.units.0 + self.fours(), self.tile().1 + 2 * self.radius)
     }
 
-    /// Samples between the first of the fours that a unit sees and the first that counts.
-    pub(super) const fn offset(&self) -> u32 {
-        4 * self.halo() - self.radius
-    }
-
-    /// Fours of a row of heights: those of the samples that they are added to for a unit's first column.
-    pub(super) const fn fours(&self) -> u32 {
-        (self.offset() + 2 * self.radius + 1).div_ceil(4)
-    }
-
-    /// Fours of all heights.
+    /// Fours of all heights: of a row those of the samples that they are added to for a unit's first column.
     pub(super) const fn heights(&self) -> u32 {
-        self.fours() * (2 * self.radius + 1)
+        self.fours() * self.side()
     }
 
     /// Bytes of shared memory.
-    pub(super) const fn shared(&self) -> u32 {
+    pub(super) const fn shared_by_tile(&self) -> u32 {
         let (across, down) = self.seen();
         16 * (across * down + self.heights())
     }
 
     /// Whether all fours of heights may be taken as whole: few places of theirs are outside of the function.
     const fn is_whole(&self) -> bool {
-        8 * (4 * self.fours()) <= 9 * (2 * self.radius + 1)
+        8 * (4 * self.fours()) <= 9 * self.side()
     }
 
     /// The places of four heights that are the function's.
     const fn places(&self, four: u32) -> (u32, u32) {
-        let (first, end) = (self.offset(), self.offset() + 2 * self.radius + 1);
+        let (first, end) = (self.offset(), self.offset() + self.side());
         let (start, stop) = (4 * four, 4 * four + 4);
         let start = if start < first { first } else { start };
         let stop = if stop > end { end } else { stop };

@@ -8,24 +8,10 @@
 
 use cubecl::prelude::*;
 
-use super::samples::{Picture, Samples, load, store};
-
-/// What is compiled into the kernel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Plan {
-    pub(super) samples: Samples,
-    pub(super) radius: u32,
-    /// Units of a cube, across and down.
-    pub(super) units: (u32, u32),
-    /// Rows of a step that a unit computes, in fours of columns.
-    pub(super) rows: u32,
-}
+use super::Plan;
+use super::samples::{Picture, load, store};
 
 impl Plan {
-    const fn side(&self) -> u32 {
-        2 * self.radius + 1
-    }
-
     /// Columns of a strip.
     pub(super) const fn columns(&self) -> u32 {
         4 * self.units.0
@@ -46,27 +32,13 @@ impl Plan {
         (self.ahead() + 1) * self.step()
     }
 
-    const fn halo(&self) -> u32 {
-        self.radius.div_ceil(4)
-    }
-
-    /// Samples between the first of the fours that a unit sees and the first that counts.
-    const fn offset(&self) -> u32 {
-        4 * self.halo() - self.radius
-    }
-
-    /// Fours of samples that a unit sees, but the last.
-    const fn fours(&self) -> u32 {
-        (self.offset() + self.side()).div_ceil(4)
-    }
-
     /// Fours of a row of a strip, with those beside it that are seen.
     const fn across(&self) -> u32 {
         self.units.0 + self.fours()
     }
 
     /// Bytes of shared memory.
-    pub(super) const fn shared(&self) -> u32 {
+    pub(super) const fn shared_by_strip(&self) -> u32 {
         16 * (self.across() * self.step() + self.units.0 * self.ring())
     }
 }

@@ -6,7 +6,7 @@
 use cubecl::prelude::barrier::{Barrier, copy_async};
 use cubecl::prelude::*;
 
-use super::{ASKED, Arrival, Rows, Shape, Sizes, Step, Way, all_negative, shorten};
+use super::{ASKED, Arrival, Rows, Shape, Sizes, Slices, Step, Way, all_negative, shorten};
 
 /// The least sums by way of all slices.
 #[cube]
@@ -14,8 +14,7 @@ use super::{ASKED, Arrival, Rows, Shape, Sizes, Step, Way, all_negative, shorten
 pub(super) fn go_straight<T: Numeric, C: Numeric, N: Size>(
     left: &Array<Vector<T, N>>,
     right: &Array<Vector<T, N>>,
-    a: &mut SharedMemory<Vector<T, N>>,
-    b: &mut SharedMemory<Vector<T, N>>,
+    slices: &mut Slices<T, N>,
     least: &mut Array<C>,
     sizes: Sizes,
     at: (u32, u32),
@@ -38,10 +37,10 @@ pub(super) fn go_straight<T: Numeric, C: Numeric, N: Size>(
         first,
         next: u32::new(0),
     };
-    asking.ask::<T, N>(left, right, a, b, &barrier, shape);
+    asking.ask::<T, N>(left, right, slices, &barrier, shape);
     barrier.wait_parity(0u32);
     if steps > 1 {
-        asking.ask::<T, N>(left, right, a, b, &barrier, shape);
+        asking.ask::<T, N>(left, right, slices, &barrier, shape);
     }
 
     let settles = comptime!(matches!(shape.step, Step::Settling));
@@ -51,30 +50,30 @@ pub(super) fn go_straight<T: Numeric, C: Numeric, N: Size>(
         odd: Rows::<T>::of(most, shape),
         piece: u32::new(0),
     };
-    ahead.begin::<N>(a, b, at, shape, way);
+    ahead.begin::<N>(slices, at, shape, way);
     let mut settled = false;
     for step in 0..steps {
         if step + 1 < steps {
             // All have asked for the next slice, so none reads that before the last, whose place is taken.
             barrier.wait_parity((step + 1) % 2);
             if step + 2 < steps {
-                asking.ask::<T, N>(left, right, a, b, &barrier, shape);
+                asking.ask::<T, N>(left, right, slices, &barrier, shape);
             }
         }
         if comptime!(settles) {
             if settled {
-                ahead.slice::<C, N>(a, b, least, at, shape, Way::Negative);
+                ahead.slice::<C, N>(slices, least, at, shape, Way::Negative);
             } else {
-                ahead.slice::<C, N>(a, b, least, at, shape, way);
+                ahead.slice::<C, N>(slices, least, at, shape, way);
                 if step % comptime!(ASKED / shape.depth) == 0 {
                     settled = all_negative::<C>(least, shape);
                     if settled {
-                        ahead.begin::<N>(a, b, at, shape, Way::Negative);
+                        ahead.begin::<N>(slices, at, shape, Way::Negative);
                     }
                 }
             }
         } else {
-            ahead.slice::<C, N>(a, b, least, at, shape, way);
+            ahead.slice::<C, N>(slices, least, at, shape, way);
         }
     }
 }
@@ -99,17 +98,23 @@ impl Asking {
         &mut self,
         left: &Array<Vector<T, N>>,
         right: &Array<Vector<T, N>>,
-        left_slices: &mut SharedMemory<Vector<T, N>>,
-        right_slices: &mut SharedMemory<Vector<T, N>>,
+        slices: &mut Slices<T, N>,
         barrier: &Shared<Barrier>,
         #[comptime] shape: Shape,
     ) {
         let (left_row, right_row) = comptime!((shape.tile().1 / 4, shape.tile().0 / 4));
         let place = self.next % 4 * comptime!(shape.depth) + self.row;
         let to = (place * left_row + self.first) as usize;
-        ask_row::<T, N>(left, left_slices, self.left as usize, to, left_row, shape);
+        ask_row::<T, N>(left, &mut slices.left, self.left as usize, to, left_row, shape);
         let to = (place * right_row + self.first) as usize;
-        ask_row::<T, N>(right, right_slices, self.right as usize, to, right_row, shape);
+        ask_row::<T, N>(
+            right,
+            &mut slices.right,
+            self.right as usize,
+            to,
+            right_row,
+            shape,
+        );
         self.left += self.left_stride;
         self.right += self.right_stride;
         self.next += 1;
@@ -151,24 +156,21 @@ impl<T: Numeric> Ahead<T> {
     /// Loads the first rows, where rows come ahead.
     fn begin<N: Size>(
         &mut self,
-        left_slices: &SharedMemory<Vector<T, N>>,
-        right_slices: &SharedMemory<Vector<T, N>>,
+        slices: &Slices<T, N>,
         at: (u32, u32),
         #[comptime] shape: Shape,
         #[comptime] way: Way,
     ) {
         if comptime!(shape.arrival == Arrival::Ahead) {
             let (left_at, right_at) = places(self.piece, at, shape);
-            self.even
-                .load::<N>(left_slices, right_slices, left_at, right_at, shape, way);
+            self.even.load::<N>(slices, left_at, right_at, shape, way);
         }
     }
 
     /// The least sums by way of the next slice, too.
     fn slice<C: Numeric, N: Size>(
         &mut self,
-        left_slices: &SharedMemory<Vector<T, N>>,
-        right_slices: &SharedMemory<Vector<T, N>>,
+        slices: &Slices<T, N>,
         least: &mut Array<C>,
         at: (u32, u32),
         #[comptime] shape: Shape,
@@ -194,16 +196,13 @@ impl<T: Numeric> Ahead<T> {
                     (left_at + left_row, right_at + right_row)
                 };
                 if comptime!(!ahead) {
-                    self.even
-                        .load::<N>(left_slices, right_slices, left_at, right_at, shape, way);
+                    self.even.load::<N>(slices, left_at, right_at, shape, way);
                     shorten::<T, C>(&self.even, least, shape, way);
                 } else if comptime!(k % 2 == 0) {
-                    self.odd
-                        .load::<N>(left_slices, right_slices, left_at, right_at, shape, way);
+                    self.odd.load::<N>(slices, left_at, right_at, shape, way);
                     shorten::<T, C>(&self.even, least, shape, way);
                 } else {
-                    self.even
-                        .load::<N>(left_slices, right_slices, left_at, right_at, shape, way);
+                    self.even.load::<N>(slices, left_at, right_at, shape, way);
                     shorten::<T, C>(&self.odd, least, shape, way);
                 }
             }
