@@ -290,6 +290,7 @@ struct Held<N: Size> {
 #[cube]
 impl<N: Size> Held<N> {
     /// Loads a slice. Rows and vectors outside stand for the last ones inside, as do numbers of k of a slice that is there partly.
+    #[allow(clippy::too_many_arguments)]
     fn load(
         &mut self,
         left: &Array<Vector<f32, N>>,
