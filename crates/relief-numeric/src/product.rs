@@ -57,9 +57,9 @@ pub(crate) trait Semiring<T: Copy> {
 /// A tile of the result in registers: takes `inner` products for each of its sums.
 ///
 /// # Safety
-/// `left` has `inner` times the rows of the tallest tile of the instruction set, `right` `inner` times [`Semiring::PANEL`] numbers; the
+/// `left` has `inner` times the rows of the tallest tile of the instruction set, `right` `inner` times the columns of a panel; the
 /// tile's rows of as many numbers lie `pitch` apart from `result` on, and hold the sums so far unless these products are the first. The machine
-/// has the instruction set. `later` may be any place: every [`STEPS`] products a tile may ask for a line from there on.
+/// has the instruction set. `later` may be any place: every few products a tile may ask for a line from there on.
 pub type Tile<N> = unsafe fn(
     inner: usize,
     left: *const N,
