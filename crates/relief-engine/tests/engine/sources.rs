@@ -220,38 +220,57 @@ fn a_picture_larger_than_memory_is_read_by_windows() {
     }
 }
 
+/// A picture, and a source of it alone, that notes the windows that are read.
+#[derive(Clone)]
+struct Noted {
+    size: (u64, u64),
+    parts: Option<(u64, u64)>,
+    windows: Arc<Mutex<Vec<Rect>>>,
+}
+
+impl ImageSource for Noted {
+    fn open(&self, _: &str, _: &Conversion) -> Result<Box<dyn Picture>, ImageError> {
+        Ok(Box::new(self.clone()))
+    }
+}
+
+impl Picture for Noted {
+    fn size(&self) -> (u64, u64) {
+        self.size
+    }
+
+    fn windowed(&self) -> bool {
+        true
+    }
+
+    fn parts(&self) -> Option<(u64, u64)> {
+        self.parts
+    }
+
+    fn read(&self, window: Rect, _: Depth, row: Row<'_>) -> Result<(), ImageError> {
+        self.windows.lock().unwrap().push(window);
+        for y in window.y()..window.bottom() {
+            let samples: Vec<u16> = (window.x()..window.right())
+                .map(|x| mixed(x as u64, y as u64))
+                .collect();
+            if row(y as u64, &samples).is_break() {
+                break;
+            }
+        }
+        Ok(())
+    }
+}
+
 /// Tiles side by side are read together, and what several threads need is read once.
 #[test]
 fn windows_of_a_picture_are_wide_and_read_once() {
-    struct Noted<'a>(&'a Mutex<Vec<Rect>>);
-    impl ImageSource for Noted<'static> {
-        fn open(&self, _: &str, _: &Conversion) -> Result<Box<dyn Picture>, ImageError> {
-            Ok(Box::new(Self(self.0)))
-        }
-    }
-    impl Picture for Noted<'static> {
-        fn size(&self) -> (u64, u64) {
-            (30_000, 700)
-        }
-        fn windowed(&self) -> bool {
-            true
-        }
-        fn read(&self, window: Rect, _: Depth, row: Row<'_>) -> Result<(), ImageError> {
-            self.0.lock().unwrap().push(window);
-            for y in window.y()..window.bottom() {
-                let samples: Vec<u16> = (window.x()..window.right())
-                    .map(|x| mixed(x as u64, y as u64))
-                    .collect();
-                if row(y as u64, &samples).is_break() {
-                    break;
-                }
-            }
-            Ok(())
-        }
-    }
     let text = "relief version=1\ncanvas width=30000 height=700\nmap { (source)image \"p\"; invert }";
     let design = relief_design::parse("test.kdl", text, &|_: &str| Ok((30_000, 700))).unwrap();
-    let source = Noted(Box::leak(Box::default()));
+    let source = Noted {
+        size: (30_000, 700),
+        parts: None,
+        windows: Arc::default(),
+    };
     let options = Options::default().memory(12 << 20).threads(3);
     let plan = Plan::new(&design, &source, &options).unwrap();
     let renderer = Renderer::new(plan, &source, &Cancel::new()).unwrap();
@@ -260,7 +279,7 @@ fn windows_of_a_picture_are_wide_and_read_once() {
         let (x, y) = (at as u64 % 30_000, at as u64 / 30_000);
         assert_eq!(*sample, 255 - mixed(x, y), "{x}, {y}");
     }
-    let windows = source.0.lock().unwrap();
+    let windows = source.windows.lock().unwrap();
     let all: u128 = windows.iter().map(Rect::area).sum();
     assert!(
         all <= 30_000 * 700 * 5 / 4,
@@ -274,41 +293,16 @@ fn windows_of_a_picture_are_wide_and_read_once() {
 /// One that is held is read part by part: rows of all would have each part decoded for every few of them.
 #[test]
 fn a_picture_that_is_stored_in_parts_is_read_part_by_part() {
-    struct Stored(Arc<Mutex<Vec<Rect>>>);
-    impl ImageSource for Stored {
-        fn open(&self, _: &str, _: &Conversion) -> Result<Box<dyn Picture>, ImageError> {
-            Ok(Box::new(Self(Arc::clone(&self.0))))
-        }
-    }
-    impl Picture for Stored {
-        fn size(&self) -> (u64, u64) {
-            (1_500, 1_300)
-        }
-        fn windowed(&self) -> bool {
-            true
-        }
-        fn parts(&self) -> Option<(u64, u64)> {
-            Some((700, 600))
-        }
-        fn read(&self, window: Rect, _: Depth, row: Row<'_>) -> Result<(), ImageError> {
-            self.0.lock().unwrap().push(window);
-            for y in window.y()..window.bottom() {
-                let samples: Vec<u16> = (window.x()..window.right())
-                    .map(|x| mixed(x as u64, y as u64))
-                    .collect();
-                if row(y as u64, &samples).is_break() {
-                    break;
-                }
-            }
-            Ok(())
-        }
-    }
     let text = "relief version=1\ncanvas width=1300 height=1300\ncompose { (base)image \"p\" x=-150 }";
     let design = relief_design::parse("test.kdl", text, &|_: &str| Ok((1_500, 1_300))).unwrap();
-    let source = Stored(Arc::default());
+    let source = Noted {
+        size: (1_500, 1_300),
+        parts: Some((700, 600)),
+        windows: Arc::default(),
+    };
     let plan = Plan::new(&design, &source, &Options::default().threads(1)).unwrap();
     let renderer = Renderer::new(plan, &source, &Cancel::new()).unwrap();
-    let read = std::mem::take(&mut *source.0.lock().unwrap());
+    let read = std::mem::take(&mut *source.windows.lock().unwrap());
     let expected: Vec<Rect> = [(0, 600), (600, 1_200), (1_200, 1_300)]
         .into_iter()
         .flat_map(|(top, bottom)| {
@@ -329,7 +323,7 @@ fn a_picture_that_is_stored_in_parts_is_read_part_by_part() {
         let (x, y) = (at as u64 % 1_300 + 150, at as u64 / 1_300);
         assert_eq!(u16::from(*sample), mixed(x, y), "{x}, {y}");
     }
-    assert!(source.0.lock().unwrap().is_empty());
+    assert!(source.windows.lock().unwrap().is_empty());
 }
 
 #[test]
