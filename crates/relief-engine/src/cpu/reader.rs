@@ -10,8 +10,8 @@ use super::times::TileClock;
 use crate::Error;
 use crate::cache::{Key, Tile, TileCache};
 use crate::cancel::Cancel;
-use crate::node::{Filled, Inputs, Request, around, part};
-use crate::program::{Keep, Program};
+use crate::node::{Filled, Inputs, Request, around, clear_around, part};
+use crate::program::{self, Keep, Program};
 use crate::source::{Picture, guarded};
 
 /// Samples of one node that are kept for the whole job.
@@ -313,18 +313,46 @@ impl<S: Sample> Reader<'_, S> {
     }
 
     /// Samples of a picture that is read window by window. Tiles side by side are read at once, since every row of samples costs a
-    /// call of the system, and every thread that reads the same row of tiles reads some of them.
+    /// call of the system, and every thread that reads the same row of tiles reads some of them. The node may be larger than the
+    /// picture.
     fn read_windows(&self, node: usize, rect: Rect, mut out: ViewMut<'_, S>) -> Result<Filled<S>, Error> {
         let number = self.program.steps[node].kind.picture();
         let opened = number.and_then(|number| Some((number, self.store.open[number].get()?)));
         let Some((number, picture)) = opened else {
             return Err(Error::defect(rect, "an image is read that was not opened"));
         };
-        let path = &self.program.pictures[number].path;
-        let read = |area: Rect, hold: &mut dyn FnMut(usize, &[u16])| {
-            read_window(&**picture, path, area, S::DEPTH, self.cancel, hold)
+        let picture = Windowed {
+            program: &self.program.pictures[number],
+            opened: &**picture,
         };
-        let tiles = Tiles::of(self.program, node);
+        let tiles = Tiles {
+            own: Rect::sized(picture.program.width, picture.program.height),
+            ..Tiles::of(self.program, node)
+        };
+        let covered = rect.intersection(&tiles.own);
+        if covered.is_empty() {
+            return Ok(Filled::Uniform(S::ZERO));
+        }
+        let inner = covered.translated(-rect.x(), -rect.y());
+        self.read_covered(picture, &tiles, covered, part(&mut out, inner))?;
+        if covered != rect {
+            clear_around(&mut out, inner);
+        }
+        Ok(Filled::Written)
+    }
+
+    /// Samples of a rectangle that lies in the picture.
+    fn read_covered(
+        &self,
+        picture: Windowed<'_>,
+        tiles: &Tiles,
+        rect: Rect,
+        mut out: ViewMut<'_, S>,
+    ) -> Result<(), Error> {
+        let read = |area: Rect, hold: &mut dyn FnMut(usize, &[u16])| {
+            let Windowed { program, opened } = picture;
+            read_window(opened, &program.path, area, S::DEPTH, self.cancel, hold)
+        };
         for row in tiles.rows(rect) {
             let (mut column, last) = tiles.columns(rect).into_inner();
             while column <= last {
@@ -358,8 +386,15 @@ impl<S: Sample> Reader<'_, S> {
                 show(&tile, area, rect, &mut out);
             }
         }
-        Ok(Filled::Written)
+        Ok(())
     }
+}
+
+/// A picture that is read window by window: what the program says of it, and what is read.
+#[derive(Clone, Copy)]
+struct Windowed<'a> {
+    program: &'a program::Picture,
+    opened: &'a dyn Picture,
 }
 
 /// The most columns of a picture that a thread reads at once: a call of the system for so many bytes costs little more than they do.
@@ -368,6 +403,7 @@ const READ_AT_ONCE: i64 = 8_192;
 /// The tiles of a node in the cache.
 struct Tiles {
     node: usize,
+    /// All samples that tiles have.
     own: Rect,
     width: i64,
     height: i64,

@@ -290,6 +290,34 @@ fn windows_of_a_picture_are_wide_and_read_once() {
     assert!(all / u128::from(rows) >= 2_048, "{all} samples in {rows} rows");
 }
 
+/// Beyond a picture that is smaller than the canvas samples are 0, and nothing of it is asked for.
+#[test]
+fn windows_of_a_picture_do_not_leave_it() {
+    let (width, height) = (30_000, 700);
+    let text = "relief version=1\ncanvas width=30700 height=1500\nimage \"p\"";
+    let design = relief_design::parse("test.kdl", text, &|_: &str| Ok((width, height))).unwrap();
+    let source = Noted {
+        size: (width, height),
+        parts: None,
+        windows: Arc::default(),
+    };
+    let options = Options::default().memory(12 << 20).threads(2);
+    let plan = Plan::new(&design, &source, &options).unwrap();
+    let renderer = Renderer::new(plan, &source, &Cancel::new()).unwrap();
+    let samples = crate::run::rendered(&renderer).unwrap();
+    for (at, sample) in samples.iter().enumerate() {
+        let (x, y) = (at as u64 % 30_700, at as u64 / 30_700);
+        let expected = if x < width && y < height { mixed(x, y) } else { 0 };
+        assert_eq!(*sample, expected, "{x}, {y}");
+    }
+    let windows = source.windows.lock().unwrap();
+    let (first, whole) = (windows.first().unwrap(), Rect::sized(width, height));
+    assert!(*first != whole, "the picture is read window by window");
+    for window in &*windows {
+        assert!(whole.contains(window) && !window.is_empty(), "{window:?}");
+    }
+}
+
 /// One that is held is read part by part: rows of all would have each part decoded for every few of them.
 #[test]
 fn a_picture_that_is_stored_in_parts_is_read_part_by_part() {
