@@ -392,11 +392,16 @@ impl GcodeProgram {
             say(remark);
         }
         say(&format!(
-            "lines {} to {} of {}, {} passes",
+            "lines {} to {} of {}, {} {}",
             lines.start,
             lines.end.saturating_sub(1),
             self.program.lines(),
-            self.program.passes()
+            self.program.passes(),
+            if self.program.passes() == 1 {
+                "pass"
+            } else {
+                "passes"
+            }
         ));
         let laser = match self.gcode.laser {
             Laser::Dynamic => "M4",

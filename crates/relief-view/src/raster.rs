@@ -72,8 +72,8 @@ pub(crate) fn zeroed<S: Clone + Default>(count: usize) -> Result<Vec<S>, Fault> 
 pub(crate) fn statistic(name: &str) -> Option<Statistic> {
     match name {
         "mean" => Some(Statistic::Mean),
-        "least" => Some(Statistic::Least),
-        "greatest" => Some(Statistic::Greatest),
+        "min" | "least" => Some(Statistic::Least),
+        "max" | "greatest" => Some(Statistic::Greatest),
         _ => None,
     }
 }

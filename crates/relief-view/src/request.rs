@@ -32,7 +32,7 @@ impl<'a> Query<'a> {
         match (self.get(name), default) {
             (Some(text), _) => number(text).ok_or_else(|| {
                 Fault::request(format!(
-                    "{name}={} is not a whole number",
+                    "{name}={} is not a whole number from 0 on, in digits",
                     relief_design::visible(&text.chars().take(40).collect::<String>())
                 ))
             }),

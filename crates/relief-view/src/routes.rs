@@ -373,7 +373,7 @@ pub(crate) fn node_of(scene: &Scene, text: &str) -> Result<NodeId, Fault> {
 fn statistic_of(text: &str) -> Result<Statistic, Fault> {
     statistic(text).ok_or_else(|| {
         Fault::request(format!(
-            "{:?} is not a figure; there are mean, least and greatest",
+            "{:?} is not a statistic; there are mean, min and max",
             relief_design::visible(text)
         ))
     })

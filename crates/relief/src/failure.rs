@@ -153,14 +153,26 @@ impl Failure {
 
     /// Whether the same job would fail at the same samples again, whatever is written of it already.
     pub(crate) fn comes_again(&self) -> bool {
-        let sink = match self {
+        matches!(self.of_sink(), Some(SinkError::NotTwoValued { .. }))
+    }
+
+    /// Whether what lies at the place of the output is not of this job, or another process writes it.
+    pub(crate) fn is_of_another(&self) -> bool {
+        matches!(
+            self.of_sink(),
+            Some(SinkError::OtherJob { .. } | SinkError::Busy { .. })
+        )
+    }
+
+    /// What a sink says.
+    fn of_sink(&self) -> Option<&SinkError> {
+        match self {
             Self::Engine(relief_engine::Error::Sink(error)) => {
                 error.get_ref().and_then(|error| error.downcast_ref())
             }
             Self::Sink(error) => Some(error),
             _ => None,
-        };
-        matches!(sink, Some(SinkError::NotTwoValued { .. }))
+        }
     }
 
     fn closed_pipe(&self) -> bool {

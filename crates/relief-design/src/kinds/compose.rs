@@ -44,6 +44,8 @@ impl NodeKind for Compose {
 | `mean` | ⌊(acc + v + 1) / 2⌋ | |
 | `max`, `min` | the greater, the smaller of acc and v | |
 
+A `mask` has no grays: all samples of it other than 0 leave acc as it is. To weaken by grays use `multiply`.
+
 Outside its own extent a child is 0 and takes part all the same: a small child under `base`, `multiply`, `min` or `mask` makes everything around it 0,
 and one under `mean` halves it. Give such a child the size of the `compose`, or use `over`.",
         example: "compose {\n    (base)fill value=200\n    (subtract)disc diameter=50 value=100\n}",
@@ -99,7 +101,19 @@ and one under `mean` halves it. Give such a child the size of the `compose`, or 
                         .label(at, "0 everywhere")
                         .help("give it samples other than 0 where something is to stay, or leave it out"),
                 );
-            } else if clears && !own.contains(&there) {
+            }
+            if child.role == Role::Mask && doubts.smooth.get(i) == Some(&true) {
+                let warning = Problem::new(
+                    "W205",
+                    "this mask has grays, and all of them leave what is under it as it is: 0 alone clears",
+                );
+                doubts.warnings.push(
+                    warning
+                        .label(at, "gray, or gray at its edges")
+                        .help("make it (multiply) where its grays are to weaken what is under it, or its edges hard: antialias=\"none\", or a `map` to two levels"),
+                );
+            }
+            if clears && !own.contains(&there) && !(child.role == Role::Mask && is_nothing) {
                 let message = format!(
                     "this `{name}` of {} × {} pixels clears all that lies outside of it in the {} × {} of its `compose`",
                     extent.width(),

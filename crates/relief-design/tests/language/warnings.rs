@@ -133,6 +133,14 @@ fn what_is_doubtful_is_told() {
             vec!["W205"],
         ),
         (
+            "compose { (base)noise seed=1; (mask)gradient \"linear\" }",
+            vec!["W205"],
+        ),
+        (
+            "compose { (base)noise seed=1; (mask)box radius=2 { (source)disc diameter=90 value=1 } }",
+            vec!["W205"],
+        ),
+        (
             "compose { (base)noise seed=1; (mask)disc diameter=9 value=1 }",
             vec!["W206"],
         ),

@@ -391,7 +391,7 @@ fn a_small_plate_is_this_text() {
     let full = file(&of(&scan, &gcode).unwrap(), &plate(), 0);
     assert_eq!(
         full,
-        "; a plate\n; lines 0 to 1 of 2, 1 passes\nG21G90G94\nM4S0\n\
+        "; a plate\n; lines 0 to 1 of 2, 1 pass\nG21G90G94\nM4S0\n\
          G0X-0.508Y0.381S0\nG1X0.254F3000\nX0.762S1000\nX1.016S502\nX1.27S0; L0\n\
          G0X1.524Y0.127S0\nG1X-0.254F3000; L1\nM5\nM2\n"
     );
@@ -401,7 +401,7 @@ fn a_small_plate_is_this_text() {
     let segments = file(&of(&scan, &gcode).unwrap(), &plate(), 0);
     assert_eq!(
         segments,
-        "; a plate\n; lines 0 to 1 of 2, 1 passes\nG21G90G94\nM3S0\n\
+        "; a plate\n; lines 0 to 1 of 2, 1 pass\nG21G90G94\nM3S0\n\
          G0X-0.254Y0.381S0\nG1X0.254F3000\nX0.762S1000\nX1.016S502\nX1.27S0; L0\nM5\nM30\n"
     );
 }

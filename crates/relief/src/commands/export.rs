@@ -381,7 +381,8 @@ impl<'a> Export<'a> {
     /// Says that what was written is not lost.
     fn left(&self, failure: &Failure) {
         let partial = relief_io::partial_path(self.path);
-        if !self.render.watch.quiet && !failure.comes_again() && partial.exists() {
+        let goes_on = !failure.comes_again() && !failure.is_of_another();
+        if !self.render.watch.quiet && goes_on && partial.exists() {
             // A job ends as it does when nobody listens any more.
             let _ = writeln!(
                 io::stderr(),
@@ -461,7 +462,12 @@ impl<'a> Export<'a> {
         let (part, parts) = self.render.export.part.unwrap_or((0, 1));
         match completion {
             Some(Completion::Missing { tiles }) => self.said(&format!(
-                "{name}: part {part}/{parts} is written, {tiles} tiles of other parts are missing"
+                "{name}: part {part}/{parts} is written, of other parts {} missing",
+                if tiles == 1 {
+                    "1 tile is".to_owned()
+                } else {
+                    format!("{tiles} tiles are")
+                }
             )),
             Some(Completion::OthersWrite) => self.said(&format!(
                 "{name}: part {part}/{parts} is written, others write theirs still"
@@ -483,8 +489,9 @@ impl<'a> Export<'a> {
             // A job goes on when nobody listens any more.
             let _ = writeln!(
                 io::stderr(),
-                "relief: {tiles} tiles of {} × {} pixels, at most {distinct} of them different, {bytes} before they \
+                "relief: {} of {} × {} pixels, at most {distinct} of them different, {bytes} before they \
                  are compressed{reason}",
+                counted(tiles, "tile"),
                 tile.0,
                 tile.1
             );
@@ -499,7 +506,10 @@ impl<'a> Export<'a> {
         let outcome = file.render(&renderer, &mut |progress| meter.tell(progress), &self.cancel);
         meter.end(outcome.is_ok());
         outcome?;
-        self.announced(&format!(", at most {distinct} of {tiles} tiles stored"))
+        self.announced(&format!(
+            ", at most {distinct} of {} stored",
+            counted(tiles, "tile")
+        ))
     }
 
     /// Renders into a file with levels.

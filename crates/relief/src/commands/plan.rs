@@ -322,6 +322,7 @@ fn output(planned: &PlannedFile, text: &mut String) {
         let reason = file.reason.as_ref().map(|reason| format!(": {reason}"));
         let levels = file
             .levels
+            .filter(|levels| *levels > 0)
             .map(|levels| format!(", those of {} among them", counted(levels, "level")));
         let _ = writeln!(
             text,
