@@ -15,8 +15,12 @@ pub(super) fn floats() -> Vec<Variant<Mean<f32>>> {
         let [cell, counts] = call.scratch else {
             return Ok(());
         };
-        let (copies, pattern) = (&problem.copies, call.inputs[0].slice());
-        fold(copies, pattern, cell.slice_mut(), counts.slice_mut());
+        let copies = &problem.copies;
+        let (sums, counts) = (cell.slice_mut::<f32>(), counts.slice_mut());
+        fold::<f32>(copies, call.inputs[0].slice(), sums, counts);
+        for (sum, n) in sums.iter_mut().zip(counts) {
+            *sum = f32::mean(*sum, *n);
+        }
         repeat(copies, 4, cell, &mut call.outputs[0], parts);
         Ok(())
     };
@@ -106,31 +110,13 @@ fn both<T: Blended>() -> Vec<Variant<Mean<T>>> {
 }
 
 fn target<T: Blended>(problem: &Mean<T>, call: OnCpu<'_>) -> Outcome {
-    let copies = &problem.copies;
-    let (w, h) = (copies.size.0 as i64, copies.size.1 as i64);
     let pattern = call.inputs[0].slice::<T>();
-    let out = call.outputs[0].slice_mut::<T>();
-    let determinant = copies.determinant();
-    let [(i0, i1), (j0, j1)] = copies.window(0.0);
-    each_pixel(copies, out, |x, y| {
-        let (i, j) = copies.coordinates((x, y));
-        let sign = determinant.signum();
-        let (i, j) = (
-            (i * sign).div_euclid(determinant.abs()),
-            (j * sign).div_euclid(determinant.abs()),
-        );
+    each_pixel(&problem.copies, call.outputs[0].slice_mut::<T>(), |places| {
         let (mut sum, mut n) = (T::Sum::default(), 0);
-        for j in j + j0..=j + j1 {
-            for i in i + i0..=i + i1 {
-                let (left, top) = copies.point(i, j);
-                let (qx, qy) = (x - left, y - top);
-                if (0..w).contains(&qx) && (0..h).contains(&qy) {
-                    let sample = pattern[(qy * w + qx) as usize];
-                    if sample != T::default() {
-                        sum += sample.sum();
-                        n += 1;
-                    }
-                }
+        for sample in places.map(|place| pattern[place]) {
+            if sample != T::default() {
+                sum += sample.sum();
+                n += 1;
             }
         }
         T::mean(sum, n)
@@ -138,12 +124,29 @@ fn target<T: Blended>(problem: &Mean<T>, call: OnCpu<'_>) -> Outcome {
     Ok(())
 }
 
-/// Writes what `sample` gives for each pixel, which is told its place relative to copy (0, 0).
-pub(super) fn each_pixel<T>(copies: &Copies, out: &mut [T], sample: impl Fn(i64, i64) -> T) {
+/// Writes what `sample` gives for each pixel, which is told the places in the pattern that lie over it: those of the copies in a window of cells
+/// around its coordinates.
+pub(super) fn each_pixel<T>(
+    copies: &Copies,
+    out: &mut [T],
+    sample: impl Fn(&mut dyn Iterator<Item = usize>) -> T,
+) {
+    let (w, h) = (copies.size.0 as i64, copies.size.1 as i64);
+    let [(i0, i1), (j0, j1)] = copies.window(0.0);
+    let (sign, size) = (copies.determinant().signum(), copies.determinant().abs());
     for (y, row) in out.chunks_mut(copies.pitch().max(1)).enumerate() {
         let y = y as i64 - copies.offset.1;
         for (x, out) in row[..copies.width].iter_mut().enumerate() {
-            *out = sample(x as i64 - copies.offset.0, y);
+            let x = x as i64 - copies.offset.0;
+            let (i, j) = copies.coordinates((x, y));
+            let (i, j) = ((i * sign).div_euclid(size), (j * sign).div_euclid(size));
+            let window = (j + j0..=j + j1).flat_map(|j| (i + i0..=i + i1).map(move |i| (i, j)));
+            *out = sample(&mut window.filter_map(|(i, j)| {
+                let (left, top) = copies.point(i, j);
+                let (qx, qy) = (x - left, y - top);
+                let inside = (0..w).contains(&qx) && (0..h).contains(&qy);
+                inside.then_some((qy * w + qx) as usize)
+            }));
         }
     }
 }
@@ -201,10 +204,10 @@ fn added<T: Blended>(problem: &Mean<T>, call: OnCpu<'_>) -> Outcome {
     Ok(())
 }
 
-/// One cell of the lattice: every sample of the pattern lies in it once.
-fn fold(copies: &Copies, pattern: &[f32], cell: &mut [f32], counts: &mut [u32]) {
+/// The sums and counts of a cell of the lattice: every sample of the pattern lies in it once.
+pub(super) fn fold<T: Blended>(copies: &Copies, pattern: &[T], sums: &mut [T::Sum], counts: &mut [u32]) {
     let period = copies.period();
-    cell.fill(0.0);
+    sums.fill(T::Sum::default());
     counts.fill(0);
     let width = period.a() as usize;
     for (y, samples) in pattern.chunks(copies.size.0.max(1)).enumerate() {
@@ -214,15 +217,12 @@ fn fold(copies: &Copies, pattern: &[f32], cell: &mut [f32], counts: &mut [u32]) 
         while !rest.is_empty() {
             let (run, after) = rest.split_at(rest.len().min(width - column));
             let place = start + column..start + column + run.len();
-            for ((sum, n), sample) in cell[place.clone()].iter_mut().zip(&mut counts[place]).zip(run) {
-                *sum += sample;
-                *n += u32::from(*sample != 0.0);
+            for ((sum, n), sample) in sums[place.clone()].iter_mut().zip(&mut counts[place]).zip(run) {
+                *sum += sample.sum();
+                *n += u32::from(*sample != T::default());
             }
             (column, rest) = (0, after);
         }
-    }
-    for (sum, n) in cell.iter_mut().zip(counts) {
-        *sum = f32::mean(*sum, *n);
     }
 }
 

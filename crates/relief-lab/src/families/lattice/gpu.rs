@@ -37,15 +37,7 @@ const DEFAULT: Tuning = Tuning {
 // rung: lattice on gpu: fused = the engine's kernel of trees, made of an expression
 
 pub(super) fn floats() -> Vec<Variant<Mean<f32>>> {
-    let mut variants = vec![
-        target::variant(32),
-        Variant::gpu(
-            "atomic",
-            "each copy added to a sum and a count by atomics, then divided",
-            |p: &Mean<f32>, call: OnGpu<'_>| scatter::added(&p.copies, &call, 32),
-        )
-        .scratch(|p| vec![Layout::of::<u32>(2 * p.copies.stored())]),
-    ];
+    let mut variants = vec![target::variant(32)];
     variants.extend(cells::variants(32));
     variants.push(fused(32));
     variants
@@ -57,7 +49,7 @@ pub(super) fn bytes() -> Vec<Variant<Mean<u8>>> {
         Variant::gpu(
             "atomic",
             "each copy added to a sum and a count in a word by atomics, then divided",
-            |p: &Mean<u8>, call: OnGpu<'_>| scatter::added(&p.copies, &call, 8),
+            |p: &Mean<u8>, call: OnGpu<'_>| scatter::added(&p.copies, &call),
         )
         .scratch(|p| vec![Layout::of::<u32>(p.copies.stored())]),
         direct(),
@@ -80,10 +72,8 @@ pub(super) fn stores() -> Vec<Variant<Agreeing>> {
         target::any(),
         of("cubes store", cube, Dealt::Cubes, Write::Store),
         of("cubes exchange", cube, Dealt::Cubes, Write::Exchange),
-        of("cubes greatest", cube, Dealt::Cubes, Write::Greatest),
         of("units store", unit, Dealt::Units, Write::Store).source("9.8 ms"),
         of("units exchange", unit, Dealt::Units, Write::Exchange).source("6.3 ms"),
-        of("units greatest", unit, Dealt::Units, Write::Greatest),
     ]
 }
 

@@ -48,8 +48,13 @@ pub fn family() -> Family {
                     would show why has not been recorded.",
         },
         ladders: vec![
-            Box::new(mean::<f32>("lattice/mean-f32", floats, 16_400, 4 * 8_209)),
-            Box::new(mean::<u8>("lattice/mean-u8", bytes, 65_600, 4 * 4_103)),
+            Box::new(mean::<f32>("lattice/mean-f32", floats, &[(16_400, 4 * 16_411)])),
+            // Of fewer rows a word for each sample is more bytes than that already.
+            Box::new(mean::<u8>(
+                "lattice/mean-u8",
+                bytes,
+                &[(65_600, 4 * 4_103), (65_600, 4 * 16_411)],
+            )),
             Box::new(stores::ladder()),
         ],
     }
@@ -315,25 +320,21 @@ impl<T: Blended> Problem for Mean<T> {
     }
 }
 
-/// The ladder of a kind of samples. A raster of `columns` has more than 2^32 bytes; of `rows` of them sums and counts have.
+/// The ladder of a kind of samples; `huge` are rasters of more than 2^32 bytes.
 fn mean<T: Blended>(
     name: &'static str,
     variants: Vec<Variant<Mean<T>>>,
-    columns: usize,
-    rows: usize,
+    huge: &'static [(usize, usize)],
 ) -> Ladder<Mean<T>> {
     let of = |raster, offset| Mean::new(Copies::new(raster, PATTERN, offset, VECTORS));
     let about = "out(x, y) = the mean of the samples other than 0 of the copies over (x, y)";
     Ladder::new(name, about, variants)
         .checks(|| checks().into_iter().map(Mean::new).collect())
         .cases(move |scale| {
-            rasters(scale)
-                .into_iter()
-                .map(|raster| of(raster, (0, 0)))
-                .collect()
+            let rasters = rasters(scale).into_iter();
+            rasters.map(|raster| of(raster, (0, 0))).collect()
         })
-        // Where a sum and a count of each pixel lie in memory, rows that are fewer are more bytes than that already.
-        .huge(move || [rows, 4 * 16_411].map(|rows| of((columns, rows), (3, 5))).into())
+        .huge(move || huge.iter().map(|raster| of(*raster, (3, 5))).collect())
 }
 
 /// Small rasters: empty ones, a single pixel, row and column, few and many copies over a pixel, gaps between copies, vectors of every

@@ -6,6 +6,7 @@ use relief_kernels::device::{Buffer, Gpu};
 use relief_kernels::fused::{Cell, CellLayout, Plane};
 use relief_raster::{Depth, Period};
 
+use super::super::cpu::fold;
 use super::super::{Blended, Copies};
 use crate::family::{Failure, Outcome};
 use crate::measure::MOST_SETS;
@@ -48,8 +49,8 @@ pub(super) fn cell(gpu: &Gpu, copies: &Copies, bytes: &[u8], bits: u32) -> Outco
     if bits == 8 {
         return stored(gpu, copies, bytes);
     }
-    let samples: Vec<f32> = bytes.chunks_exact(4).map(float).collect();
-    stored(gpu, copies, &samples)
+    // What is read back has the alignment of bytes.
+    stored::<f32>(gpu, copies, &bytemuck::pod_collect_to_vec(bytes))
 }
 
 /// A pattern of bytes whose rows begin with words.
@@ -66,45 +67,23 @@ pub(super) fn plane(gpu: &Gpu, copies: &Copies, bytes: &[u8]) -> Outcome<Plane> 
     plane.ok_or_else(|| Failure::Failed("a pattern of nothing".to_owned()))
 }
 
-fn float(bytes: &[u8]) -> f32 {
-    let mut word = [0; 4];
-    word.copy_from_slice(bytes);
-    f32::from_le_bytes(word)
-}
-
 fn stored<T: Blended>(gpu: &Gpu, copies: &Copies, pattern: &[T]) -> Outcome<Cell> {
     let period = copies.period();
     let count = period.cell() as usize;
     let (mut sums, mut counts) = (vec![T::Sum::default(); count], vec![0; count]);
-    for (at, sample) in pattern.iter().enumerate().take(copies.size.0 * copies.size.1) {
-        if *sample != T::default() {
-            let x = copies.offset.0 + (at % copies.size.0) as i64;
-            let y = copies.offset.1 + (at / copies.size.0) as i64;
-            let (column, row) = period.reduce(x, y);
-            let place = (row * period.a() + column) as usize;
-            sums[place] += sample.sum();
-            counts[place] += 1;
-        }
-    }
+    let (width, height) = copies.size;
+    fold(copies, &pattern[..width * height], &mut sums, &mut counts);
     let means = sums.iter().zip(&counts).map(|(sum, n)| T::mean(*sum, *n));
     let cell: Vec<T> = means.collect();
     if size_of::<T>() == 1 {
         let layout = CellLayout::fitting(count as u64, 8);
-        return Ok(Cell::upload::<u8>(
-            gpu,
-            bytemuck::cast_slice(&cell),
-            period,
-            layout,
-        )?);
+        let cell = bytemuck::cast_slice(&cell);
+        return Ok(Cell::upload::<u8>(gpu, cell, period, layout)?);
     }
     let along = |columns: u64| 2 * columns as i64;
     let halves = Period::spanned((along(period.a()), 0), (along(period.b()), period.c() as i64));
     let halves = halves.ok_or_else(|| Failure::Unsupported("too large a cell".to_owned()))?;
     let layout = CellLayout::fitting(2 * count as u64, 16);
-    Ok(Cell::upload::<u16>(
-        gpu,
-        bytemuck::cast_slice(&cell),
-        halves,
-        layout,
-    )?)
+    let cell = bytemuck::cast_slice(&cell);
+    Ok(Cell::upload::<u16>(gpu, cell, halves, layout)?)
 }

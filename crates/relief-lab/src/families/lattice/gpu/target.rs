@@ -172,7 +172,7 @@ pub(super) fn sample(pattern: &Array<u32>, at: u32, #[comptime] bits: u32) -> u3
 }
 
 #[cube]
-pub(super) fn as_float(sample: u32, #[comptime] bits: u32) -> f32 {
+fn as_float(sample: u32, #[comptime] bits: u32) -> f32 {
     if comptime!(bits == 32) {
         f32::reinterpret(sample)
     } else {
