@@ -58,10 +58,6 @@ impl Problem for Copy {
         format!("{} u32", crate::quantity::count(self.words as u64))
     }
 
-    fn elements(&self) -> u64 {
-        self.words as u64
-    }
-
     fn inputs(&self, fill: Fill) -> Vec<Array> {
         vec![Array::filled(Layout::of::<u32>(self.words), fill, 1)]
     }

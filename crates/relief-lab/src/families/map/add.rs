@@ -21,10 +21,6 @@ impl Problem for Add {
         format!("{} f32", crate::quantity::count(self.len as u64))
     }
 
-    fn elements(&self) -> u64 {
-        self.len as u64
-    }
-
     fn inputs(&self, fill: Fill) -> Vec<Array> {
         [1, 2]
             .map(|seed| Array::filled(Layout::of::<f32>(self.len), fill, seed))

@@ -19,10 +19,6 @@ impl Problem for Colours {
         format!("{} px", crate::quantity::count(self.len as u64))
     }
 
-    fn elements(&self) -> u64 {
-        self.len as u64
-    }
-
     fn inputs(&self, fill: Fill) -> Vec<Array> {
         vec![Array::filled(Layout::of::<u8>(3 * self.len), fill, 1)]
     }

@@ -23,10 +23,6 @@ impl Problem for Picture {
         format!("{} × {} f32", self.width, self.height)
     }
 
-    fn elements(&self) -> u64 {
-        (self.width * self.height) as u64
-    }
-
     fn inputs(&self, fill: Fill) -> Vec<Array> {
         vec![Array::filled(
             Layout::of::<f32>(self.width * self.height),

@@ -132,10 +132,6 @@ impl Problem for Resident {
         }
     }
 
-    fn elements(&self) -> u64 {
-        self.words as u64
-    }
-
     /// Whole numbers below 2¹⁶, so that sums are exact.
     fn inputs(&self, fill: Fill) -> Vec<Array> {
         let scrambled = |place: usize| (crate::array::mix(1, place as u64) & 0xffff) as f32;

@@ -213,10 +213,6 @@ impl Problem for Overlap {
         }
     }
 
-    fn elements(&self) -> u64 {
-        self.words as u64
-    }
-
     /// None: variants send what they have in memory of their own, always the same.
     fn inputs(&self, _: Fill) -> Vec<Array> {
         Vec::new()
