@@ -3,7 +3,7 @@
 use crate::families::occupancy::Limits;
 use crate::quantity::{bytes, digits, seconds};
 
-use super::Section;
+use super::{Section, variants};
 use super::svg::{Anchor, Svg};
 
 const WIDTH: f64 = 860.0;
@@ -20,20 +20,16 @@ pub(super) fn is_of(section: &Section<'_>) -> bool {
 /// shared memory the warps were made so many. `driver` tells the device's limits.
 pub(super) fn fields(section: &Section<'_>, driver: &str) -> Option<String> {
     let limits = Limits::of_driver(driver);
-    let mut variants: Vec<&str> = Vec::new();
-    let rows = || section.cases.iter().flat_map(|case| &case.rows);
-    for row in rows() {
-        if row.summary.is_some() && !variants.contains(&row.variant.as_str()) {
-            variants.push(&row.variant);
-        }
-    }
+    let rows = || section.cases.iter().flat_map(|case| case.rows.iter().copied());
+    let variants = variants(rows().filter(|row| row.summary.is_some()));
     let fastest = rows().filter_map(|row| row.throughput()).fold(0.0, f64::max);
     if variants.is_empty() || fastest <= 0.0 {
         return None;
     }
     let wide = (WIDTH - LEFT) / section.cases.len() as f64;
     let mut svg = Svg::new(WIDTH, TOP + HIGH * variants.len() as f64 + 26.0);
-    for (y, variant) in variants.iter().enumerate() {
+    for (y, first) in variants.iter().enumerate() {
+        let variant = &first.variant;
         let top = TOP + HIGH * y as f64;
         svg.text(
             "label",
@@ -42,7 +38,7 @@ pub(super) fn fields(section: &Section<'_>, driver: &str) -> Option<String> {
             variant,
         );
         for (x, case) in section.cases.iter().enumerate() {
-            let Some(row) = case.rows.iter().find(|row| row.variant == **variant) else {
+            let Some(row) = case.rows.iter().find(|row| row.variant == *variant) else {
                 continue;
             };
             let left = LEFT + wide * x as f64;
