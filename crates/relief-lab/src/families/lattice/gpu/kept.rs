@@ -4,10 +4,10 @@ use std::sync::{Mutex, PoisonError};
 
 use relief_kernels::device::{Buffer, Gpu};
 use relief_kernels::fused::{Cell, CellLayout, Plane};
-use relief_raster::{Depth, Period};
+use relief_raster::Depth;
 
-use super::super::cpu::fold;
-use super::super::{Blended, Copies};
+use super::super::Copies;
+use super::super::cpu::{cell_words, fold};
 use crate::family::{Failure, Outcome};
 use crate::measure::MOST_SETS;
 
@@ -44,13 +44,13 @@ impl<T: Clone> Kept<T> {
     }
 }
 
-/// The cell of a pattern of samples of so many bits, folded on the host.
-pub(super) fn cell(gpu: &Gpu, copies: &Copies, bytes: &[u8], bits: u32) -> Outcome<Cell> {
-    if bits == 8 {
-        return stored(gpu, copies, bytes);
-    }
-    // What is read back has the alignment of bytes.
-    stored::<f32>(gpu, copies, &bytemuck::pod_collect_to_vec(bytes))
+/// The cell of a pattern, folded on the host.
+pub(super) fn cell(gpu: &Gpu, copies: &Copies, bytes: &[u8]) -> Outcome<Cell> {
+    let (period, (width, height)) = (copies.period(), copies.size);
+    let mut cell = vec![0; period.cell() as usize];
+    fold(copies, &bytes[..width * height], &mut cell, &mut vec![0; cell_words(copies)]);
+    let layout = CellLayout::fitting(period.cell(), 8);
+    Ok(Cell::upload::<u8>(gpu, &cell, period, layout)?)
 }
 
 /// A pattern of bytes whose rows begin with words.
@@ -65,25 +65,4 @@ pub(super) fn plane(gpu: &Gpu, copies: &Copies, bytes: &[u8]) -> Outcome<Plane> 
     let (pitch, width, height) = (pitch as u32, width as u32, height as u32);
     let plane = Plane::new(buffer, 0, pitch, width, height, Depth::Eight);
     plane.ok_or_else(|| Failure::Failed("a pattern of nothing".to_owned()))
-}
-
-fn stored<T: Blended>(gpu: &Gpu, copies: &Copies, pattern: &[T]) -> Outcome<Cell> {
-    let period = copies.period();
-    let count = period.cell() as usize;
-    let (mut sums, mut counts) = (vec![T::Sum::default(); count], vec![0; count]);
-    let (width, height) = copies.size;
-    fold(copies, &pattern[..width * height], &mut sums, &mut counts);
-    let means = sums.iter().zip(&counts).map(|(sum, n)| T::mean(*sum, *n));
-    let cell: Vec<T> = means.collect();
-    if size_of::<T>() == 1 {
-        let layout = CellLayout::fitting(count as u64, 8);
-        let cell = bytemuck::cast_slice(&cell);
-        return Ok(Cell::upload::<u8>(gpu, cell, period, layout)?);
-    }
-    let along = |columns: u64| 2 * columns as i64;
-    let halves = Period::spanned((along(period.a()), 0), (along(period.b()), period.c() as i64));
-    let halves = halves.ok_or_else(|| Failure::Unsupported("too large a cell".to_owned()))?;
-    let layout = CellLayout::fitting(2 * count as u64, 16);
-    let cell = bytemuck::cast_slice(&cell);
-    Ok(Cell::upload::<u16>(gpu, cell, halves, layout)?)
 }

@@ -223,8 +223,7 @@ fn divide(sums: &Array<u32>, out: &mut Array<u32>, words: u32) {
         #[unroll]
         for k in 0..4u32 {
             let both = sums[(place * 4u32 + k) as usize];
-            let sum = f32::cast_from(both & 0x00ff_ffffu32);
-            word |= mean(sum, both >> 24u32, 8u32) << comptime!(8 * k);
+            word |= mean(both & 0x00ff_ffffu32, both >> 24u32) << comptime!(8 * k);
         }
         out[place as usize] = word;
     }
