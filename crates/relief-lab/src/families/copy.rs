@@ -170,7 +170,9 @@ mod gpu {
         let sequences = |name, idea, planes| {
             Variant::gpu(name, idea, move |p: &Copy, call: OnGpu<'_>| {
                 let (from, to) = (&call.inputs[0], &call.outputs[0]);
-                Ok(production::copy_sequences(call.gpu, planes, 4, from, to, p.words)?)
+                Ok(production::copy_sequences(
+                    call.gpu, planes, 4, from, to, p.words,
+                )?)
             })
         };
         let planes = "a plane copies four runs of its width, then steps over all planes'";

@@ -43,11 +43,7 @@ impl Failure {
     /// What was tried with a file and failed.
     pub(super) fn file(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.display().to_string();
-        move |source| Self::File {
-            action,
-            path,
-            source,
-        }
+        move |source| Self::File { action, path, source }
     }
 
     /// Says what went wrong on the standard error, and gives the exit code.

@@ -4,7 +4,6 @@
 mod counters;
 mod csv;
 mod markdown;
-mod occupancy;
 mod page;
 mod plot;
 mod rungs;

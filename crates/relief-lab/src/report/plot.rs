@@ -228,10 +228,7 @@ pub(super) fn sweep(section: &Section<'_>, axis: &str, shown: Shown) -> Option<S
             .map(|(x, y)| (positive(x), y))
             .collect();
         plot.path(&class, &line);
-        key.extend(
-            line.last()
-                .map(|end| (variant.clone(), kind.clone(), end.1)),
-        );
+        key.extend(line.last().map(|end| (variant.clone(), kind.clone(), end.1)));
         for row in own {
             if let Some((x, y)) = points(row) {
                 plot.dot_as(&format!("dot {kind}"), row, (positive(x), y));

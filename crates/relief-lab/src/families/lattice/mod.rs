@@ -264,7 +264,11 @@ fn means() -> Ladder<Mean> {
             rasters.map(|raster| of(raster, (0, 0))).collect()
         })
         // Of fewer rows a word for each sample is more than 2^32 bytes already.
-        .huge(move || [4 * 4_103, 4 * 16_411].map(|rows| of((65_600, rows), (3, 5))).into())
+        .huge(move || {
+            [4 * 4_103, 4 * 16_411]
+                .map(|rows| of((65_600, rows), (3, 5)))
+                .into()
+        })
 }
 
 /// Small rasters: empty ones, a single pixel, row and column, few and many copies over a pixel, gaps between copies, vectors of every

@@ -46,16 +46,12 @@ impl Problem for Add {
 pub(super) fn ladder() -> Ladder<Add> {
     let variants = vec![
         Variant::cpu("scalar", "an addition at a time", scalar),
-        Variant::cpu(
-            "SSE2 or NEON",
-            "vectors that every machine has",
-            |_, call| {
-                let (a, b) = (call.inputs[0].slice(), call.inputs[1].slice());
-                let portable = Isa::at(Level::Portable).unwrap_or(Isa::best());
-                add(portable, a, b, call.outputs[0].slice_mut());
-                Ok(())
-            },
-        ),
+        Variant::cpu("SSE2 or NEON", "vectors that every machine has", |_, call| {
+            let (a, b) = (call.inputs[0].slice(), call.inputs[1].slice());
+            let portable = Isa::at(Level::Portable).unwrap_or(Isa::best());
+            add(portable, a, b, call.outputs[0].slice_mut());
+            Ok(())
+        }),
         Variant::cpu("threads", "a part for each thread, ordinary stores", |_, call| {
             parts(call, |a, b, c| add(Isa::best(), a, b, c))
         }),

@@ -173,13 +173,7 @@ mod gpu {
     }
 
     #[cube(launch_unchecked)]
-    fn gray_words(
-        rgb: &Array<u32>,
-        out: &mut Array<u32>,
-        count: u32,
-        last: u32,
-        #[comptime] loads: Loads,
-    ) {
+    fn gray_words(rgb: &Array<u32>, out: &mut Array<u32>, count: u32, last: u32, #[comptime] loads: Loads) {
         let place = ABSOLUTE_POS as u32;
         if place < count {
             let first = place * 3u32;

@@ -32,8 +32,7 @@ struct Shape {
 }
 
 fn run(problem: &Resident, call: &OnGpu<'_>, units: u32) -> Outcome {
-    let report = call.gpu.report();
-    let limits = Limits::of_device(report);
+    let limits = Limits::of_driver(&call.gpu.report().driver);
     let shared = match problem.warps {
         None => 0,
         Some(warps) => limits.shared_for(warps, units).ok_or_else(|| {

@@ -38,8 +38,7 @@ pub(super) fn variants(ways: Ways) -> Vec<Variant<Overlap>> {
                 "there, computed, back: once",
                 By::Whole,
             )];
-            variants
-                .extend([1, 2, 3].map(|count| driven(&named(count), queues(count), By::Queues(count))));
+            variants.extend([1, 2, 3].map(|count| driven(&named(count), queues(count), By::Queues(count))));
             variants.push(driven(
                 "a queue a step",
                 "one queue copies there, one computes, one copies back, and events hand chunks over",

@@ -145,7 +145,8 @@ fn stage(
         }
     }
     if comptime!(plan.way >= Way::Tiled) {
-        let left = i32::cast_from(CUBE_POS_X * comptime!(SIDE.0 * plan.per())) - comptime!(plan.radius as i32);
+        let left =
+            i32::cast_from(CUBE_POS_X * comptime!(SIDE.0 * plan.per())) - comptime!(plan.radius as i32);
         let top = i32::cast_from(CUBE_POS_Y * comptime!(SIDE.1)) - comptime!(plan.radius as i32);
         let mut place = UNIT_POS;
         while place < comptime!(tile_width * tile_height) {
@@ -201,8 +202,8 @@ fn sums_kernel(
                     let mut dy = i32::cast_from(u32::new(0)) - reach;
                     while dy <= reach {
                         let row = inside(i32::cast_from(y) + dy, height);
-                        let tile_row =
-                            u32::cast_from(i32::cast_from(UNIT_POS_Y) + reach + dy) * comptime!(plan.tile().0);
+                        let tile_row = u32::cast_from(i32::cast_from(UNIT_POS_Y) + reach + dy)
+                            * comptime!(plan.tile().0);
                         let mut dx = i32::cast_from(u32::new(0)) - reach;
                         while dx <= reach {
                             let square = dx * dx + dy * dy;

@@ -49,7 +49,12 @@ pub(super) fn cell(gpu: &Gpu, copies: &Copies, bytes: &[u8]) -> Outcome<Cell> {
     let (period, (width, height)) = (copies.period(), copies.size);
     let count = period.cell() as usize;
     let mut cell = vec![0; count];
-    fold(copies, &bytes[..width * height], &mut cell, &mut vec![0; cell_words(copies)]);
+    fold(
+        copies,
+        &bytes[..width * height],
+        &mut cell,
+        &mut vec![0; cell_words(copies)],
+    );
     let layout = CellLayout::fitting(count as u64, 8);
     Ok(Cell::upload::<u8>(gpu, &cell, period, layout)?)
 }

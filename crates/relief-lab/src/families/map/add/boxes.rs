@@ -36,11 +36,8 @@ pub(super) fn add(problem: &Add, call: &OnGpu<'_>) -> Outcome {
         return Ok(());
     }
     let grid = cubes(call.gpu, count.div_ceil(WORDS));
-    call.gpu.launch(
-        "add by boxes",
-        &(),
-        &[Operand::write("the output", out)],
-        || {
+    call.gpu
+        .launch("add by boxes", &(), &[Operand::write("the output", out)], || {
             on_client!(call.gpu, client => {
                 // A cube that has less than all of its boxes asks for none, so that the rows of the tensor are those before the end; at least one has to be.
                 let rows = (count / ROW).max(1) as usize;
@@ -72,8 +69,7 @@ pub(super) fn add(problem: &Add, call: &OnGpu<'_>) -> Outcome {
                     );
                 }
             })
-        },
-    )?;
+        })?;
     Ok(())
 }
 
