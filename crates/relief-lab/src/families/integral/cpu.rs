@@ -103,7 +103,6 @@ pub(super) fn by_threads<S: Sum>(
     pitch: usize,
 ) {
     let (width, turn) = (picture.width, rayon::current_num_threads());
-    // rung: integral on cpu: threads
     for (k, out) in to.chunks_mut(turn * BAND * pitch).enumerate() {
         let first = k * turn;
         let (before, own) = scratch.split_at_mut(first * width);
@@ -119,5 +118,4 @@ pub(super) fn by_threads<S: Sum>(
             cpu::band(picture, first + band, above.or(before), out, pitch);
         });
     }
-    // end
 }
