@@ -47,8 +47,10 @@ pub trait Problem: Send + Sync {
     /// Which of the ladder's problems it is: "2^24 u32", "k = 51".
     fn label(&self) -> String;
 
-    /// Elements that it computes.
-    fn elements(&self) -> u64;
+    /// Elements that it computes: those of the first output, unless these are something else.
+    fn elements(&self) -> u64 {
+        self.outputs().first().map_or(0, |output| output.len as u64)
+    }
 
     /// What goes in.
     fn inputs(&self, fill: Fill) -> Vec<Array>;

@@ -3,7 +3,7 @@
 //! Least work: every word is read once and written once; nothing is computed. So the ladder shows what it takes to
 //! keep memory busy, and its best variant is the ceiling of the other families.
 //!
-//! The source's search, 2^24 words on a GTX 690 (loops × words of a load):
+//! From the source's search, 2^24 words on a GTX 690 (loops × words of a load):
 //! - `none`: one vector for each unit, as many units as vectors.
 //! - `grid-stride`: 2 048 cubes; a unit steps over all units' vectors.
 //! - `sequences`: 480 planes; each owns one contiguous sequence (Billeter, Olsson and Assarsson). `sequences 8192` has
@@ -14,7 +14,6 @@
 //! On the CPU:
 //! - `scalar`: a word at a time, which a compiler would not do.
 //! - `memcpy`: what a loop becomes, the platform's copy.
-//! - `vectors`: loads and stores of 64 or 32 bytes.
 //! - `non-temporal`: stores that leave the caches alone.
 //! - `threads …`: the same on all threads, in parts.
 
@@ -38,7 +37,7 @@ pub fn family() -> Family {
                     latency of memory and comes to the device's own copy. On processors non-temporal \
                     stores save reading the lines that are overwritten.",
             loses: "One word a thread has a quarter of the bytes in flight, and waits. Few long sequences \
-                    (480 warps with one each, the winner on the source's GPU) starve a large device: it \
+                    (480 warps with one each, the slowest on the source's GPU as well) starve a large device: it \
                     needs more loads in flight than so few warps can have.",
         },
         ladders: vec![Box::new(ladder())],
@@ -57,10 +56,6 @@ struct Copy {
 impl Problem for Copy {
     fn label(&self) -> String {
         format!("{} u32", crate::quantity::count(self.words as u64))
-    }
-
-    fn elements(&self) -> u64 {
-        self.words as u64
     }
 
     fn inputs(&self, fill: Fill) -> Vec<Array> {
@@ -90,11 +85,6 @@ fn ladder() -> Ladder<Copy> {
             "memcpy",
             "the platform's copy, which a plain loop becomes",
             |_, call| whole(call, |from, to| to.copy_from_slice(from)),
-        ),
-        Variant::cpu(
-            "vectors",
-            "loads and stores as wide as the machine has them",
-            |_, call| whole(call, vectors::copy),
         ),
         Variant::cpu(
             "non-temporal",
@@ -155,58 +145,6 @@ fn scalar(_: &Copy, call: OnCpu<'_>) -> Outcome {
     Ok(())
 }
 
-/// Loads and stores as wide as the machine has them; the compiler would make `memcpy` of a loop.
-mod vectors {
-    #![allow(unsafe_code)]
-
-    use relief_kernels::isa::{Isa, Level};
-
-    pub(super) fn copy(from: &[u8], to: &mut [u8]) {
-        match Isa::best().level() {
-            #[cfg(target_arch = "x86_64")]
-            // SAFETY: an `Isa` of this level exists only where the machine has its instructions.
-            Level::Avx512 | Level::Avx512Vbmi => unsafe { x86::copy_avx512(from, to) },
-            #[cfg(target_arch = "x86_64")]
-            // SAFETY: as above.
-            Level::Avx2 => unsafe { x86::copy_avx2(from, to) },
-            Level::Portable => to.copy_from_slice(from),
-        }
-    }
-
-    #[cfg(target_arch = "x86_64")]
-    mod x86 {
-        use std::arch::x86_64::*;
-
-        #[target_feature(enable = "avx512f")]
-        pub(super) fn copy_avx512(from: &[u8], to: &mut [u8]) {
-            // rung: copy on cpu: vectors
-            let (from, last) = from.as_chunks::<64>();
-            let (to, rest) = to.as_chunks_mut::<64>();
-            for (from, to) in from.iter().zip(to) {
-                // SAFETY: both have 64 bytes.
-                unsafe {
-                    _mm512_storeu_si512(to.as_mut_ptr().cast(), _mm512_loadu_si512(from.as_ptr().cast()))
-                };
-            }
-            rest.copy_from_slice(last);
-            // end
-        }
-
-        #[target_feature(enable = "avx2")]
-        pub(super) fn copy_avx2(from: &[u8], to: &mut [u8]) {
-            let (from, last) = from.as_chunks::<32>();
-            let (to, rest) = to.as_chunks_mut::<32>();
-            for (from, to) in from.iter().zip(to) {
-                // SAFETY: both have 32 bytes.
-                unsafe {
-                    _mm256_storeu_si256(to.as_mut_ptr().cast(), _mm256_loadu_si256(from.as_ptr().cast()))
-                };
-            }
-            rest.copy_from_slice(last);
-        }
-    }
-}
-
 #[cfg(feature = "gpu")]
 mod gpu {
     #![allow(unsafe_code)]
@@ -218,7 +156,7 @@ mod gpu {
     use super::Copy;
     use crate::family::{OnGpu, Outcome, Variant};
 
-    // rung: copy on gpu: sequences scalar | sequences pair | sequences quad | sequences 8192 quad = production's kernel of software Vulkan, `copy_sequences`, with as many planes and words of a vector as the name says
+    // rung: copy on gpu: sequences quad | sequences 8192 quad = production's kernel of software Vulkan, `copy_sequences`, with as many planes as the name says, or 480
 
     pub(super) fn variants() -> Vec<Variant<Copy>> {
         let copy = |name, idea, walk, vector, source| {
@@ -229,10 +167,12 @@ mod gpu {
         };
         let none = "a vector for each unit";
         let grid = "2 048 cubes step over all units' vectors";
-        let sequences = |name, vector| {
-            let idea = "480 planes, a contiguous sequence for each";
+        let sequences = |name, idea, planes| {
             Variant::gpu(name, idea, move |p: &Copy, call: OnGpu<'_>| {
-                in_sequences(p, &call, 480, vector)
+                let (from, to) = (&call.inputs[0], &call.outputs[0]);
+                Ok(production::copy_sequences(
+                    call.gpu, planes, 4, from, to, p.words,
+                )?)
             })
         };
         let planes = "a plane copies four runs of its width, then steps over all planes'";
@@ -241,11 +181,13 @@ mod gpu {
             copy("none pair", none, Walk::Once, 2, "857.9 µs, 156.5 GB/s"),
             copy("none quad", none, Walk::Once, 4, "862.3 µs, 155.7 GB/s"),
             copy("grid-stride scalar", grid, Walk::Grid, 1, "861.8 µs, 155.7 GB/s"),
-            copy("grid-stride pair", grid, Walk::Grid, 2, "859.7 µs, 156.1 GB/s"),
             copy("grid-stride quad", grid, Walk::Grid, 4, "862.4 µs, 155.6 GB/s"),
-            sequences("sequences scalar", 1).source("1125.3 µs, 119.3 GB/s"),
-            sequences("sequences pair", 2).source("1005.6 µs, 133.5 GB/s"),
-            sequences("sequences quad", 4).source("1023.8 µs, 131.1 GB/s"),
+            sequences(
+                "sequences quad",
+                "480 planes, a contiguous sequence for each",
+                480,
+            )
+            .source("1023.8 µs, 131.1 GB/s"),
             copy(
                 "plane-stride scalar",
                 planes,
@@ -254,23 +196,16 @@ mod gpu {
                 "863.7 µs, 155.4 GB/s",
             ),
             copy(
-                "plane-stride pair",
-                planes,
-                Walk::Planes,
-                2,
-                "820.9 µs, 163.5 GB/s",
-            ),
-            copy(
                 "plane-stride quad",
                 planes,
                 Walk::Planes,
                 4,
                 "831.7 µs, 161.4 GB/s",
             ),
-            Variant::gpu(
+            sequences(
                 "sequences 8192 quad",
                 "8 192 planes, a contiguous sequence for each",
-                |p, call| in_sequences(p, &call, 8_192, 4),
+                8_192,
             ),
             Variant::gpu(
                 "several quads",
@@ -294,13 +229,6 @@ mod gpu {
         ]
     }
 
-    fn in_sequences(problem: &Copy, call: &OnGpu<'_>, planes: u32, vector: u32) -> Outcome {
-        let (from, to, words) = (&call.inputs[0], &call.outputs[0], problem.words);
-        Ok(production::copy_sequences(
-            call.gpu, planes, vector, from, to, words,
-        )?)
-    }
-
     /// In which order units take vectors.
     #[derive(Clone, core::marker::Copy, Debug, PartialEq, Eq, Hash)]
     enum Walk {
@@ -319,18 +247,15 @@ mod gpu {
         if count == 0 {
             return Ok(());
         }
-        let units = UNITS;
-        let lanes = call.gpu.report().plane.1.clamp(1, units);
         let wanted = match walk {
-            Walk::Once => count.div_ceil(units),
-            Walk::Grid => CUBES.min(count.div_ceil(units)),
-            Walk::Planes => CUBES.min(count.div_ceil(units * RUNS)),
+            Walk::Once => count.div_ceil(UNITS),
+            Walk::Grid => CUBES.min(count.div_ceil(UNITS)),
+            Walk::Planes => CUBES.min(count.div_ceil(UNITS * RUNS)),
         };
         let grid = cubes(call.gpu, wanted);
         let shape = Shape {
             walk,
-            units,
-            lanes,
+            lanes: call.gpu.report().plane.1.clamp(1, UNITS),
             cubes: wanted,
         };
         let (from, to) = (&call.inputs[0], &call.outputs[0]);
@@ -338,7 +263,7 @@ mod gpu {
         // SAFETY: places are compared with `count`, and both buffers hold as many vectors.
         launch!(
             call.gpu, "copy ladder", &(shape, vector), &[Operand::write("the output", &call.outputs[0])],
-            (grid, CubeDim::new_1d(shape.units)),
+            (grid, CubeDim::new_1d(UNITS)),
             unsafe copy_walked(width, from.array(width), to.array(width), count, shape))?;
         Ok(())
     }
@@ -347,7 +272,6 @@ mod gpu {
     #[derive(Clone, core::marker::Copy, Debug, PartialEq, Eq, Hash)]
     struct Shape {
         walk: Walk,
-        units: u32,
         lanes: u32,
         cubes: u32,
     }
@@ -359,10 +283,10 @@ mod gpu {
         count: u32,
         #[comptime] shape: Shape,
     ) {
-        let unit = CUBE_POS as u32 * comptime!(shape.units) + UNIT_POS;
+        let unit = CUBE_POS as u32 * comptime!(UNITS) + UNIT_POS;
         let plane = unit / comptime!(shape.lanes);
         let lane = unit % comptime!(shape.lanes);
-        let planes = comptime!(shape.cubes * (shape.units / shape.lanes));
+        let planes = comptime!(shape.cubes * (UNITS / shape.lanes));
         match shape.walk {
             Walk::Once => {
                 // rung: copy on gpu: none scalar | none pair | none quad
@@ -372,16 +296,16 @@ mod gpu {
                 // end
             }
             Walk::Grid => {
-                // rung: copy on gpu: grid-stride scalar | grid-stride pair | grid-stride quad
+                // rung: copy on gpu: grid-stride scalar | grid-stride quad
                 let mut place = unit;
                 while place < count {
                     to[place as usize] = from[place as usize];
-                    place += comptime!(shape.cubes * shape.units);
+                    place += comptime!(shape.cubes * UNITS);
                 }
                 // end
             }
             Walk::Planes => {
-                // rung: copy on gpu: plane-stride scalar | plane-stride pair | plane-stride quad
+                // rung: copy on gpu: plane-stride scalar | plane-stride quad
                 let mut run = plane * comptime!(shape.lanes * RUNS);
                 while run < count {
                     #[unroll]

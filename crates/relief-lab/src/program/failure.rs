@@ -2,6 +2,7 @@
 
 use std::error::Error;
 use std::io::{self, Write};
+use std::path::Path;
 use std::process::ExitCode;
 
 /// Why a command failed.
@@ -39,6 +40,12 @@ pub(super) enum Failure {
 }
 
 impl Failure {
+    /// What was tried with a file and failed.
+    pub(super) fn file(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+        let path = path.display().to_string();
+        move |source| Self::File { action, path, source }
+    }
+
     /// Says what went wrong on the standard error, and gives the exit code.
     pub(super) fn report(&self) -> ExitCode {
         let code = self.code();

@@ -280,6 +280,23 @@ fn least_set(machine: &Machine, quick: bool) -> u64 {
     }
 }
 
+/// Every variant on the usual problems of a machine, or on those of one size.
+fn plan(machine: &Machine, quick: bool, size: Option<u64>) -> Plan {
+    Plan {
+        scale: Scale {
+            class: machine.class(),
+            quick,
+            size,
+        },
+        sampling: Some(sampling(quick)),
+        variants: Vec::new(),
+        huge: false,
+        working_set: working_set(machine, quick),
+        least_set: least_set(machine, quick),
+        end: None,
+    }
+}
+
 fn run_ladders(run: &Run) -> Result<(), Failure> {
     let families: Vec<Family> = match run.patterns.is_empty() {
         true => families::all(),
@@ -296,17 +313,11 @@ fn run_ladders(run: &Run) -> Result<(), Failure> {
         }
         let seconds = run.seconds.or(run.means.quick.then_some(QUICK));
         let plan = Plan {
-            scale: Scale {
-                class: machine.class(),
-                quick: run.means.quick,
-                size: run.size,
-            },
             sampling: (!run.check).then_some(sampling(run.means.quick)),
             variants: run.variants.clone(),
             huge: run.huge,
-            working_set: working_set(&machine, run.means.quick),
-            least_set: least_set(&machine, run.means.quick),
             end: seconds.map(|seconds| Instant::now() + Duration::from_secs(seconds.into())),
+            ..plan(&machine, run.means.quick, run.size)
         };
         let mut watch = Progress::new(run.means.quiet);
         let ahead: usize = ladders.iter().map(|ladder| steps(*ladder, &plan)).sum();
@@ -437,11 +448,7 @@ fn write_pages(folder: &Path, records: &[Record], rungs: &Rungs) -> Result<(), F
                 .to_owned(),
         ));
     }
-    std::fs::create_dir_all(folder).map_err(|source| Failure::File {
-        action: "cannot make the folder",
-        path: folder.display().to_string(),
-        source,
-    })?;
+    std::fs::create_dir_all(folder).map_err(Failure::file("cannot make the folder", folder))?;
     for (name, text) in pages {
         write(&folder.join(name), &text)?;
     }
@@ -484,11 +491,7 @@ fn read_rivals(paths: &[PathBuf]) -> Result<Vec<rivals::Measured>, Failure> {
 }
 
 fn text_of(path: &Path) -> Result<String, Failure> {
-    relief_lab::read_text(path).map_err(|source| Failure::File {
-        action: "cannot read",
-        path: path.display().to_string(),
-        source,
-    })
+    relief_lab::read_text(path).map_err(Failure::file("cannot read", path))
 }
 
 impl Outputs {
@@ -521,11 +524,7 @@ fn json<'a>(records: impl IntoIterator<Item = &'a Record>) -> Result<String, Fai
 }
 
 fn write(path: &Path, text: &str) -> Result<(), Failure> {
-    replace(path, text).map_err(|source| Failure::File {
-        action: "cannot write",
-        path: path.display().to_string(),
-        source,
-    })
+    replace(path, text).map_err(Failure::file("cannot write", path))
 }
 
 /// A bar on the standard error, where that is a terminal.

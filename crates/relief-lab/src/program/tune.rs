@@ -5,13 +5,13 @@ use std::path::PathBuf;
 
 use clap::Args;
 use relief_kernels::device::policy_file;
-use relief_lab::family::{Class, Scale};
+use relief_lab::family::Class;
 use relief_lab::policy::Policies;
 use relief_lab::tune::tune;
-use relief_lab::{Plan, Watch, families, selection, steps};
+use relief_lab::{Watch, families, selection, steps};
 
 use super::failure::Failure;
-use super::{Means, Progress, least_set, machines, sampling, size, working_set, write};
+use super::{Means, Progress, machines, plan, size, write};
 
 #[derive(Debug, Args)]
 pub(crate) struct Tune {
@@ -45,19 +45,7 @@ pub(crate) fn run(arguments: &Tune) -> Result<(), Failure> {
             let problem = "only kernels of devices are tuned; give --device cuda, or vulkan:N";
             return Err(Failure::Usage(problem.to_owned()));
         }
-        let plan = Plan {
-            scale: Scale {
-                class: machine.class(),
-                quick,
-                size: arguments.size,
-            },
-            sampling: Some(sampling(quick)),
-            variants: Vec::new(),
-            huge: false,
-            working_set: working_set(&machine, quick),
-            least_set: least_set(&machine, quick),
-            end: None,
-        };
+        let plan = plan(&machine, quick, arguments.size);
         let mut watch = Progress::new(arguments.means.quiet);
         watch.begin(ladders.iter().map(|ladder| steps(*ladder, &plan)).sum());
         let mut policies = path.as_deref().and_then(known).unwrap_or_default();

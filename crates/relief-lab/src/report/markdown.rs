@@ -4,12 +4,13 @@
 use std::fmt::Write as _;
 
 use crate::family::{About, AnyLadder, Family};
-use crate::quantity::{bytes, count, digits, seconds};
+use crate::quantity::{bytes, count, seconds};
 use crate::record::{Record, Row};
 
 use super::counters::COUNTED;
 use super::rungs::{Code, Rung, Rungs};
 use super::table::relation;
+use super::{reached, variants};
 
 /// The most cases that a table has side by side: more are too wide to read.
 const MAX_COLUMNS: usize = 8;
@@ -277,10 +278,7 @@ fn ladder(part: &Part<'_>, machine: &str) -> String {
     let mut previous = None;
     for row in rows {
         let mut cells = vec![name(row), escaped(part.idea(row)), median(row)];
-        cells.push(
-            row.reached()
-                .map_or(String::new(), |part| format!("{} %", digits(part * 100.0, 3))),
-        );
+        cells.push(reached(row).unwrap_or_default());
         cells.extend([relation(row, first), relation(row, previous)]);
         if figures {
             cells.push(escaped(row.source.as_deref().unwrap_or_default()));
@@ -308,17 +306,11 @@ fn medians(part: &Part<'_>) -> String {
     let chosen: Vec<&(&str, Vec<&Row>)> = (0..shown)
         .map(|at| &part.cases[at * (part.cases.len() - 1) / (shown - 1).max(1)])
         .collect();
-    let mut variants: Vec<&Row> = Vec::new();
-    for row in chosen.iter().flat_map(|(_, rows)| rows) {
-        if !variants.iter().any(|known| known.variant == row.variant) {
-            variants.push(row);
-        }
-    }
     let mut text = String::from("\nMedians by case:\n\n");
     let mut titles = vec!["variant".to_owned()];
     titles.extend(chosen.iter().map(|(case, _)| escaped(case)));
     heading(&mut text, &titles);
-    for variant in variants {
+    for variant in variants(chosen.iter().flat_map(|(_, rows)| rows.iter().copied())) {
         let mut cells = vec![name(variant)];
         for (_, rows) in &chosen {
             let row = rows.iter().find(|row| row.variant == variant.variant);

@@ -4,7 +4,6 @@
 mod counters;
 mod csv;
 mod markdown;
-mod occupancy;
 mod page;
 mod plot;
 mod rungs;
@@ -21,6 +20,7 @@ pub use rungs::{Code, MAX_LINES, Rung, RungError, Rungs};
 pub use summary::summary;
 pub use table::{ceilings, conditions, header, table};
 
+use crate::quantity::digits;
 use crate::record::{Record, Rival, Row, family};
 use crate::standing::{Standing, standing};
 
@@ -38,6 +38,23 @@ impl Section<'_> {
     fn sweeps(&self) -> Option<&str> {
         self.axis.filter(|_| self.cases.len() > 1)
     }
+}
+
+/// The first row of each variant, in their order.
+fn variants<'a>(rows: impl Iterator<Item = &'a Row>) -> Vec<&'a Row> {
+    let mut first: Vec<&Row> = Vec::new();
+    for row in rows {
+        if !first.iter().any(|known| known.variant == row.variant) {
+            first.push(row);
+        }
+    }
+    first
+}
+
+/// What part of what the binding ceiling allows was reached, where it is known.
+fn reached(row: &Row) -> Option<String> {
+    let part = row.reached()?;
+    Some(format!("{} %", digits(part * 100.0, 3)))
 }
 
 /// One case: our variants in their order, other programs, and where production stands.

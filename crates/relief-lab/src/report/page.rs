@@ -3,7 +3,7 @@
 use crate::record::Record;
 
 use super::svg::escape;
-use super::{Case, Section, occupancy, plot, sections, summary, table, timeline};
+use super::{Case, Section, plot, sections, summary, table, timeline};
 
 const STYLE: &str = "\
 :root{color-scheme:light dark;--ink:#1d2433;--soft:#667085;--paper:#fff;--bar:#9db4d6;--own:#1f6f5c;--red:#b42318;\
@@ -27,9 +27,7 @@ svg{max-width:100%;height:auto;display:block;font:12px system-ui,sans-serif}text
 .series.d0,.series.d1,.series.d2,.series.d3{stroke:currentColor}.dot.d0{fill:currentColor}\
 .dot.d1,.dot.d2,.dot.d3{fill:var(--paper);stroke:currentColor;stroke-width:1.5}\
 .series.d1{stroke-dasharray:7 3}.series.d2{stroke-dasharray:2 3}.series.d3{stroke-dasharray:9 3 2 3}\
-.small{font-size:11px}.step.up{fill:#3b6fb6}.step.computed{fill:#b6603b}.step.down{fill:#3b9a6e}\
-.field{fill:var(--own)}.f1{fill-opacity:.04}.f2{fill-opacity:.1}.f3{fill-opacity:.16}.f4{fill-opacity:.22}.f5{fill-opacity:.28}\
-.f6{fill-opacity:.35}.f7{fill-opacity:.42}.f8{fill-opacity:.5}.f9{fill-opacity:.58}.f10{fill-opacity:.68}";
+.step.up{fill:#3b6fb6}.step.computed{fill:#b6603b}.step.down{fill:#3b9a6e}";
 
 /// The page of one or more records.
 #[must_use]
@@ -69,9 +67,6 @@ fn show(section: &Section<'_>, record: &Record) -> String {
     if let Some(axis) = swept {
         for shown in [plot::Shown::Time, plot::Shown::Throughput] {
             text.push_str(&plot::sweep(section, axis, shown).unwrap_or_default());
-        }
-        if occupancy::is_of(section) {
-            text.push_str(&occupancy::fields(section, &record.header.driver).unwrap_or_default());
         }
         text.push_str(&note(summary::worst(section)));
     }

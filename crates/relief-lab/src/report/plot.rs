@@ -4,7 +4,7 @@ use crate::quantity::{bytes, digits, rate as show_rate, seconds};
 use crate::record::{Ceilings, Row, Verdict};
 
 use super::svg::{Anchor, Svg};
-use super::{Case, MARK, Section, rate};
+use super::{Case, MARK, Section, rate, reached, variants};
 
 const WIDTH: f64 = 860.0;
 
@@ -64,9 +64,7 @@ pub(super) fn bars(case: &Case<'_>) -> String {
         };
         let middle = y + (STEP - 6.0) / 2.0;
         svg.line("spread", (at(summary.p90), middle), (at(summary.p10), middle));
-        let reached = row
-            .reached()
-            .map_or(String::new(), |part| format!(" · {} %", digits(part * 100.0, 3)));
+        let reached = reached(row).map_or(String::new(), |part| format!(" · {part}"));
         let other = k.checked_sub(case.rows.len()).map(|k| &case.rivals[k]);
         let ratio = other.and_then(|other| other.ratio);
         let ratio = ratio.map_or(String::new(), |ratio| format!(" · × {}", digits(ratio, 3)));
@@ -115,11 +113,8 @@ fn roofline(title: &str, rows: &[&Row], ceilings: &Ceilings) -> Option<String> {
         .filter(|(x, y, _)| can_be_drawn(*x) && can_be_drawn(*y))
         .collect();
     let ridge = peak / top;
-    let xs = points.iter().map(|(x, ..)| *x).chain([ridge]);
-    let (low, high) = (
-        xs.clone().fold(f64::MAX, f64::min) / 4.0,
-        xs.fold(0.0, f64::max) * 4.0,
-    );
+    let (low, high) = ends(points.iter().map(|(x, ..)| *x).chain([ridge]));
+    let (low, high) = (low / 4.0, high * 4.0);
     let least = points.iter().map(|(_, y, _)| *y).fold(low * top, f64::min) / 2.0;
     let mut plot = Plot::new((low, high), (least, peak * 2.0))?;
     let (xs, ys) = (decimal(plot.x), decimal(plot.y));
@@ -149,17 +144,11 @@ fn bandwidths(title: &str, rows: &[&Row], ceilings: &Ceilings) -> Option<String>
         .filter(|(x, y)| can_be_drawn(*x) && can_be_drawn(*y))
         .collect();
     let all = || {
-        points
-            .iter()
-            .map(|(x, y, _)| (*x, *y))
-            .chain(roof.iter().copied())
+        let of_rows = points.iter().map(|(x, y, _)| (*x, *y));
+        of_rows.chain(roof.iter().copied())
     };
-    let (low, high) = all().fold((f64::MAX, 0.0_f64), |(low, high), (x, _)| {
-        (low.min(x), high.max(x))
-    });
-    let (least, most) = all().fold((f64::MAX, 0.0_f64), |(low, high), (_, y)| {
-        (low.min(y), high.max(y))
-    });
+    let (low, high) = ends(all().map(|(x, _)| x));
+    let (least, most) = ends(all().map(|(_, y)| y));
     if points.is_empty() {
         return None;
     }
@@ -204,10 +193,8 @@ pub(super) fn sweep(section: &Section<'_>, axis: &str, shown: Shown) -> Option<S
     };
     let all: Vec<(f64, f64)> = rows().filter_map(points).collect();
     let positive = |x: f64| x.max(0.5);
-    let low = all.iter().map(|(x, _)| positive(*x)).fold(f64::MAX, f64::min);
-    let high = all.iter().map(|(x, _)| positive(*x)).fold(0.0, f64::max);
-    let least = all.iter().map(|(_, y)| *y).fold(f64::MAX, f64::min);
-    let most = all.iter().map(|(_, y)| *y).fold(0.0, f64::max);
+    let (low, high) = ends(all.iter().map(|(x, _)| positive(*x)));
+    let (least, most) = ends(all.iter().map(|(_, y)| *y));
     if all.is_empty() || low >= high {
         return None;
     }
@@ -225,14 +212,9 @@ pub(super) fn sweep(section: &Section<'_>, axis: &str, shown: Shown) -> Option<S
         Shown::Throughput => show_rate(y, ""),
     };
     plot.axes((places, &|x| digits(x, 2)), (ys, &written));
-    let mut variants: Vec<&str> = Vec::new();
-    for row in rows() {
-        if !variants.contains(&row.variant.as_str()) {
-            variants.push(&row.variant);
-        }
-    }
-    let mut ends: Vec<(String, String, f64)> = Vec::new();
-    for (number, variant) in variants.iter().enumerate() {
+    let mut key: Vec<(String, String, f64)> = Vec::new();
+    for (number, first) in variants(rows()).into_iter().enumerate() {
+        let variant = &first.variant;
         // Of more than eight colours some look the same: dashes and hollow dots tell further ones apart.
         let kind = match variant.ends_with(MARK) {
             true => "rival".to_owned(),
@@ -246,17 +228,14 @@ pub(super) fn sweep(section: &Section<'_>, axis: &str, shown: Shown) -> Option<S
             .map(|(x, y)| (positive(x), y))
             .collect();
         plot.path(&class, &line);
-        ends.extend(
-            line.last()
-                .map(|end| ((*variant).to_owned(), kind.clone(), end.1)),
-        );
+        key.extend(line.last().map(|end| (variant.clone(), kind.clone(), end.1)));
         for row in own {
             if let Some((x, y)) = points(row) {
                 plot.dot_as(&format!("dot {kind}"), row, (positive(x), y));
             }
         }
     }
-    plot.key(ends);
+    plot.key(key);
     let middle = (Plot::LEFT + WIDTH - plot.right) / 2.0;
     plot.svg.text("note", Anchor::Middle, (middle, 316.0), axis);
     let what = match shown {
@@ -264,6 +243,13 @@ pub(super) fn sweep(section: &Section<'_>, axis: &str, shown: Shown) -> Option<S
         Shown::Throughput => ", elements a second,",
     };
     Some(plot.svg.finish(&format!("{}{what} over {axis}", section.ladder)))
+}
+
+/// The least and the greatest of positive values.
+fn ends(values: impl Iterator<Item = f64>) -> (f64, f64) {
+    values.fold((f64::MAX, 0.0_f64), |(low, high), value| {
+        (low.min(value), high.max(value))
+    })
 }
 
 /// Whether a logarithmic axis has a place for a number. Records come from outside, and hold any.

@@ -3,7 +3,7 @@
 use crate::quantity::{bytes, digits, rate as show_rate, seconds};
 use crate::record::{Conditions, Point, Record, Row, Verdict};
 
-use super::{Case, Other, Section, rate, sections, summary};
+use super::{Case, Other, Section, rate, reached, sections, summary, variants};
 
 /// Where and when, in a few lines.
 #[must_use]
@@ -222,8 +222,7 @@ fn cells(row: &Row, name: String, [first, previous, rival]: [String; 3], source:
         seconds(summary.median),
         format!("{}–{}", seconds(summary.p10), seconds(summary.p90)),
         rate(row).map_or(String::new(), |rate| show_rate(rate.value, rate.unit)),
-        row.reached()
-            .map_or(String::new(), |part| format!("{} %", digits(part * 100.0, 3))),
+        reached(row).unwrap_or_default(),
         first,
         previous,
         rival,
@@ -233,20 +232,13 @@ fn cells(row: &Row, name: String, [first, previous, rival]: [String; 3], source:
 
 /// A ladder whose cases differ in one number, at a glance: a row for each, a column for each variant.
 fn sweep(section: &Section<'_>, axis: &str) -> String {
-    let mut variants: Vec<(&str, bool)> = Vec::new();
-    for row in section.cases.iter().flat_map(|case| &case.rows) {
-        if !variants.iter().any(|(variant, _)| *variant == row.variant) {
-            variants.push((&row.variant, row.production));
-        }
-    }
-    let names = variants
-        .iter()
-        .map(|(variant, production)| marked(variant, *production));
+    let variants = variants(section.cases.iter().flat_map(|case| case.rows.iter().copied()));
+    let names = variants.iter().map(|row| marked(&row.variant, row.production));
     let mut table: Vec<Vec<String>> = vec![std::iter::once(axis.to_owned()).chain(names).collect()];
     for case in &section.cases {
         let mut line: Vec<String> = vec![case.name.to_owned()];
-        for (variant, _) in &variants {
-            let row = case.rows.iter().find(|row| row.variant == *variant);
+        for first in &variants {
+            let row = case.rows.iter().find(|row| row.variant == first.variant);
             line.push(row.map_or(String::new(), |row| at_a_glance(row)));
         }
         table.push(line);

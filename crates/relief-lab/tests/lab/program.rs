@@ -358,14 +358,14 @@ fn a_record_is_the_same_as_itself_and_worse_than_a_faster_one() {
     let better = lab(&["compare", &old, &new]);
     assert!(better.status.success(), "{}", text(&better.stdout));
     assert!(
-        text(&better.stdout).contains("7 FASTER"),
+        text(&better.stdout).contains("6 FASTER"),
         "{}",
         text(&better.stdout)
     );
     let worse = lab(&["compare", &new, &old]);
     assert_eq!(worse.status.code(), Some(5), "{}", text(&worse.stdout));
     assert!(
-        text(&worse.stderr).contains("7 rows are slower or broken"),
+        text(&worse.stderr).contains("6 rows are slower or broken"),
         "{}",
         text(&worse.stderr)
     );

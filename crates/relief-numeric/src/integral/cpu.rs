@@ -194,7 +194,7 @@ pub fn band<S: Sum>(
     // What lies to the left of a strip in each row, and what its columns have.
     let mut left = [S::default(); BAND];
     let mut columns = Columns([S::default(); STRIP]);
-    // rung: integral on cpu: vectors
+    // rung: integral on cpu: threads
     for start in (0..picture.width).step_by(STRIP) {
         let len = (picture.width - start).min(STRIP);
         let columns = &mut columns.0[..len];

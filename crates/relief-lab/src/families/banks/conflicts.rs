@@ -18,50 +18,24 @@ const PLANE: u32 = 32;
 /// The most passes that any group of the cube takes: 1 where there is no conflict.
 #[must_use]
 pub fn degree(pattern: &Pattern) -> u32 {
-    let count = |group| words(pattern, group).iter().map(BTreeSet::len).max();
-    groups(pattern).filter_map(count).max().unwrap_or(1) as u32
-}
-
-/// The units that are served together.
-pub fn groups(pattern: &Pattern) -> impl Iterator<Item = Range<u32>> {
+    // Units that are served together.
     let size = PLANE.min(BANKS * 4 / pattern.bytes());
-    (0..UNITS / size).map(move |group| group * size..(group + 1) * size)
+    let groups = (0..UNITS / size).map(|group| group * size..(group + 1) * size);
+    let count = |group| words(pattern, group).iter().map(BTreeSet::len).max();
+    groups.filter_map(count).max().unwrap_or(1) as u32
 }
 
 /// The different words that each bank has to serve to a group.
 fn words(pattern: &Pattern, group: Range<u32>) -> Vec<BTreeSet<u32>> {
     let mut banks = vec![BTreeSet::new(); BANKS as usize];
     for unit in group {
-        for word in read_by(pattern, unit) {
+        // The words that hold what it reads.
+        let first = pattern.address(unit) / 4;
+        for word in first..first + pattern.bytes().div_ceil(4) {
             banks[(word % BANKS) as usize].insert(word);
         }
     }
     banks
-}
-
-/// The words that hold what a unit reads.
-fn read_by(pattern: &Pattern, unit: u32) -> Range<u32> {
-    let first = pattern.address(unit) / 4;
-    first..first + pattern.bytes().div_ceil(4)
-}
-
-/// Which units get which of their words in each pass of a group.
-#[must_use]
-pub fn passes(pattern: &Pattern, group: Range<u32>) -> Vec<Vec<(u32, u32)>> {
-    let mut passes: Vec<Vec<(u32, u32)>> = Vec::new();
-    for bank in words(pattern, group.clone()) {
-        for (pass, word) in bank.into_iter().enumerate() {
-            if passes.len() == pass {
-                passes.push(Vec::new());
-            }
-            let asks = |unit: u32| {
-                let read = read_by(pattern, unit);
-                read.contains(&word).then(|| (unit, word - read.start))
-            };
-            passes[pass].extend(group.clone().filter_map(asks));
-        }
-    }
-    passes
 }
 
 #[cfg(test)]
@@ -121,32 +95,6 @@ mod tests {
             ("u128: t % 2 * 8", 2),
         ] {
             assert_eq!(degree_of(text), expected, "{text}");
-        }
-    }
-
-    #[test]
-    fn passes_are_as_many_as_predicted_and_serve_every_word_once() {
-        for text in [
-            "u8: 8 * t",
-            "u32: 6 * t",
-            "u64: 3 * t % 50",
-            "u128: 2 * t",
-            "u16/16: 9 * x + y * y",
-        ] {
-            let pattern: Pattern = text.parse().unwrap();
-            let all: Vec<_> = groups(&pattern).map(|group| passes(&pattern, group)).collect();
-            assert_eq!(
-                all.iter().map(Vec::len).max(),
-                Some(degree(&pattern) as usize),
-                "{text}"
-            );
-            let mut served: Vec<(u32, u32)> = all.concat().concat();
-            served.sort_unstable();
-            let words = pattern.bytes().div_ceil(4);
-            let expected: Vec<_> = (0..UNITS)
-                .flat_map(|unit| (0..words).map(move |k| (unit, k)))
-                .collect();
-            assert_eq!(served, expected, "{text}");
         }
     }
 }

@@ -3,8 +3,6 @@
 //! From what binds least: `|`, `^`, `&`, `<<` and `>>`, `+` and `-`, `*`, `/` and `%`. What leaves 32 bits, falls below 0 or
 //! divides by 0 has no value. The evaluators at hand compute with real numbers, or wrap.
 
-use std::fmt;
-
 /// The longest text, in bytes.
 const LONGEST: usize = 200;
 
@@ -126,42 +124,6 @@ impl Expression {
             Self::X => Some(x),
             Self::Y => Some(y),
             Self::Of(operator, a, b) => operator.apply(a.value(t, x, y)?, b.value(t, x, y)?),
-        }
-    }
-}
-
-impl fmt::Display for Expression {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.show(f, 0)
-    }
-}
-
-impl Expression {
-    /// With parentheses where it binds less than `level`.
-    fn show(&self, f: &mut fmt::Formatter<'_>, level: usize) -> fmt::Result {
-        match self {
-            Self::Number(number) => write!(f, "{number}"),
-            Self::Unit => f.write_str("t"),
-            Self::X => f.write_str("x"),
-            Self::Y => f.write_str("y"),
-            Self::Of(operator, a, b) => {
-                let all = OPERATORS.iter().enumerate();
-                let mut all =
-                    all.flat_map(|(own, operators)| operators.iter().map(move |(sign, o)| (own, sign, o)));
-                let Some((own, sign, _)) = all.find(|(_, _, other)| *other == operator) else {
-                    return Err(fmt::Error);
-                };
-                if own < level {
-                    f.write_str("(")?;
-                }
-                a.show(f, own)?;
-                write!(f, " {sign} ")?;
-                b.show(f, own + 1)?;
-                if own < level {
-                    f.write_str(")")?;
-                }
-                Ok(())
-            }
         }
     }
 }
@@ -307,28 +269,7 @@ mod tests {
         assert!(Expression::parse(&"t+".repeat(1_000)).is_err());
     }
 
-    fn expression() -> impl Strategy<Value = Expression> {
-        let leaf = prop_oneof![
-            (0_u32..50).prop_map(Expression::Number),
-            Just(Expression::Unit),
-            Just(Expression::X),
-            Just(Expression::Y),
-        ];
-        leaf.prop_recursive(4, 20, 2, |inner| {
-            let operator = (0..10_usize).prop_map(|k| OPERATORS.concat()[k].1);
-            (operator, inner.clone(), inner)
-                .prop_map(|(operator, a, b)| Expression::Of(operator, Box::new(a), Box::new(b)))
-        })
-    }
-
     proptest! {
-        #[test]
-        fn what_is_shown_reads_the_same(expression in expression()) {
-            let text = expression.to_string();
-            prop_assume!(text.len() <= LONGEST);
-            prop_assert_eq!(Expression::parse(&text), Ok(expression));
-        }
-
         #[test]
         fn any_text_is_read_or_refused(text in "[-+*/%<>&^|()txy0-9 é]{0,60}") {
             let _ = Expression::parse(&text);

@@ -18,7 +18,7 @@ mod gpu;
 mod pattern;
 
 use crate::array::{Array, Fill, Layout};
-use crate::family::{Class, Family, Ladder, Lesson, OnCpu, Outcome, Problem, Variant, Work};
+use crate::family::{Class, Family, Ladder, Lesson, Problem, Work};
 
 pub use expression::{Expression, Operator, SyntaxError};
 pub use pattern::{Pattern, PatternError, REACH, UNITS};
@@ -54,8 +54,7 @@ pub fn family() -> Family {
 /// The family, for these patterns.
 #[must_use]
 pub fn family_of(patterns: Vec<Pattern>) -> Family {
-    let idea = "the model of the prediction; its time means nothing";
-    let variants = on_both!(vec![Variant::cpu("simulated", idea, simulated)], gpu::variants());
+    let variants = on_both!(Vec::new(), gpu::variants());
     let timed = patterns.clone();
     let of = |patterns: &[Pattern], cubes, rounds| -> Vec<Reads> {
         let reads = |pattern: &Pattern| Reads {
@@ -160,24 +159,6 @@ impl Problem for Reads {
         let out = u64::from(self.cubes) * u64::from(UNITS) * self.words() as u64 * 4;
         Work::bytes(4 * TABLE as u64, out)
     }
-}
-
-/// Serves one plane after the other, a word of each bank at a time.
-fn simulated(problem: &Reads, call: OnCpu<'_>) -> Outcome {
-    let (table, words) = (call.inputs[0].slice::<u32>(), problem.words());
-    let out = call.outputs[0].slice_mut::<u32>();
-    let mut sums = vec![0; UNITS as usize * words];
-    for group in conflicts::groups(&problem.pattern) {
-        for pass in conflicts::passes(&problem.pattern, group) {
-            for (unit, k) in pass {
-                sums[unit as usize * words + k as usize] = problem.sum(table, unit, k as usize);
-            }
-        }
-    }
-    for cube in out.chunks_mut(sums.len()) {
-        cube.copy_from_slice(&sums[..cube.len()]);
-    }
-    Ok(())
 }
 
 #[cfg(test)]

@@ -16,6 +16,8 @@ pub const REACH: u32 = 16_000;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Pattern {
     index: Expression,
+    /// The index as it was written.
+    text: String,
     bytes: u32,
     width: u32,
 }
@@ -93,6 +95,7 @@ impl FromStr for Pattern {
         let width = width.parse().ok().filter(|width| (1..=UNITS).contains(width));
         let pattern = Self {
             index: Expression::parse(index)?,
+            text: index.trim().to_owned(),
             bytes,
             width: width.ok_or_else(wrong)?,
         };
@@ -112,7 +115,7 @@ impl fmt::Display for Pattern {
         if self.width != 32 {
             write!(f, "/{}", self.width)?;
         }
-        write!(f, ": {}", self.index)
+        write!(f, ": {}", self.text)
     }
 }
 

@@ -5,7 +5,7 @@
 //! tenth of the values. Its work grows with σ².
 //!
 //! `bilateral/separable-…` is an approximation: rows first, then columns of the result, weighted by the same function of one axis
-//! (Pham and van Vliet, 2005). Its work grows with σ, and edges that are neither horizontal nor vertical leave streaks.
+//! (Pham and van Vliet, 2005), on processors alone. Its work grows with σ, and edges that are neither horizontal nor vertical leave streaks.
 //!
 //! `bilateral/grid-…` is production: the bilateral grid of Paris and Durand, defined in `relief_numeric::bilateral`. Its work
 //! hardly depends on σ, which `bilateral/grid-sigma` sweeps. `production` uses all threads; `one thread` tells what they bring.

@@ -6,7 +6,7 @@
 //! Least work: a word read and four written. The chain is short enough that computing does not bind on two threads; the variants run on one.
 //!
 //! The source: state, exception and output wrappers in C++ took 60 times as long as the plain loop, and 6 times the code.
-//! Lines of code here: the plain loop 12, question marks 24, the iterator 20, combinators 22, on 55 in `action` that every such chain
+//! Lines of code here: the plain loop 12, the iterator 20, combinators 22, on 55 in `action` that every such chain
 //! shares.
 
 mod action;
@@ -26,8 +26,8 @@ pub fn family() -> Family {
         source: "C++: 60 times the plain loop's time, 6 times its code",
         source_size: "",
         lesson: Lesson {
-            wins: "Whatever the compiler can see through: `?`, iterators and combinators with known types \
-                    become the plain loop.",
+            wins: "Whatever the compiler can see through: iterators and combinators with known types become \
+                    the plain loop.",
             loses: "Boxed closures are calls that cannot be inlined. A log that every step makes anew \
                     allocates for each number; the source's wrappers did both, for each element.",
         },
@@ -59,11 +59,6 @@ fn variants() -> Vec<Variant<Chain>> {
         Variant::cpu("plain loop", "local variables, left at a fault", |_, call| {
             each(call, plain)
         }),
-        Variant::cpu(
-            "question marks",
-            "functions with results; state and log by reference",
-            |_, call| each(call, questioned),
-        ),
         Variant::cpu("iterator", "a fold that may fail", |_, call| each(call, folded)),
         Variant::cpu(
             "combinators",
@@ -129,34 +124,6 @@ fn plain(number: u32) -> [u32; 4] {
     }
     // end
     [value, 0, sum, digest]
-}
-
-fn questioned(number: u32) -> [u32; 4] {
-    fn step(step: u32, value: u32, state: &mut State, digest: &mut u32) -> Result<u32, Fault> {
-        let value = value.wrapping_mul(FACTORS[step as usize]).wrapping_add(step);
-        if value & 0xff == step {
-            return Err(Fault(step));
-        }
-        state.sum = state.sum.wrapping_add(value);
-        *digest = digest.wrapping_mul(31).wrapping_add(value >> 24);
-        Ok(value)
-    }
-
-    fn chain(number: u32) -> Result<[u32; 4], Fault> {
-        let (mut state, mut digest) = (State::default(), 0);
-        // rung: composition on cpu: question marks
-        let value = step(0, number, &mut state, &mut digest)?;
-        let value = step(1, value, &mut state, &mut digest)?;
-        let value = step(2, value, &mut state, &mut digest)?;
-        let value = step(3, value, &mut state, &mut digest)?;
-        let value = step(4, value, &mut state, &mut digest)?;
-        let value = step(5, value, &mut state, &mut digest)?;
-        let value = step(6, value, &mut state, &mut digest)?;
-        let value = step(7, value, &mut state, &mut digest)?;
-        // end
-        Ok([value, 0, state.sum, digest])
-    }
-    chain(number).unwrap_or_else(|Fault(step)| [0, step + 1, 0, 0])
 }
 
 fn folded(number: u32) -> [u32; 4] {

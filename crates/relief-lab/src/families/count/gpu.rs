@@ -17,10 +17,7 @@ pub(super) fn variants() -> Vec<Variant<Count>> {
     let sequences = "512 planes, a contiguous sequence for each";
     vec![
         of("blocks scalar", blocks, Walk::Blocks, 1).source("771.0 µs"),
-        of("blocks pair", blocks, Walk::Blocks, 2).source("509.6 µs"),
         of("blocks quad", blocks, Walk::Blocks, 4).source("448.2 µs"),
-        of("sequences scalar", sequences, Walk::Sequences(512), 1).source("502.1 µs"),
-        of("sequences pair", sequences, Walk::Sequences(512), 2).source("445.1 µs"),
         of("sequences quad", sequences, Walk::Sequences(512), 4).source("445.4 µs"),
         of(
             "sequences 8192 quad",
@@ -96,7 +93,7 @@ fn count_words<N: Size>(
     let mut own = u32::new(0);
     match shape.walk {
         Walk::Blocks => {
-            // rung: count on gpu: blocks scalar | blocks pair | blocks quad
+            // rung: count on gpu: blocks scalar | blocks quad
             if unit < vectors {
                 own = count_vector::<N>(from[unit as usize], words - unit * width, width);
             }
@@ -108,7 +105,7 @@ fn count_words<N: Size>(
             let chunks = (vectors + comptime!(shape.lanes - 1)) / lanes;
             let each = (chunks + comptime!(planes - 1)) / comptime!(planes) * lanes;
             let plane = unit / lanes;
-            // rung: count on gpu: sequences scalar | sequences pair | sequences quad | sequences 8192 quad
+            // rung: count on gpu: sequences quad | sequences 8192 quad
             let mut place = plane * each + unit % lanes;
             let end = min(plane * each + each, vectors);
             if plane >= comptime!(planes) {

@@ -27,7 +27,7 @@ pub fn family() -> Family {
         lesson: Lesson {
             wins: "Wide loads, and enough of them in flight: 8 192 sequences read vectors and write 8 192 counts, where a vector a thread writes \
                    one for every block.",
-            loses: "Words and pairs leave memory waiting. 512 sequences are too few threads for a device of today: \
+            loses: "Loads of single words leave memory waiting. 512 sequences are too few threads for a device of today: \
                     on 2^28 words they take longer than blocks do.",
         },
         ladders: vec![Box::new(ladder())],

@@ -49,12 +49,6 @@ pub(super) fn variants(reach: Reach) -> Vec<Variant<Distance>> {
             "125 ms",
         ),
         white(
-            "white, neighbours",
-            "white pixels with four white neighbours are left out",
-            Way::Neighbours,
-            "49 ms",
-        ),
-        white(
             "white, halves",
             "a white neighbour spares that half of the square",
             Way::Halves,

@@ -9,7 +9,7 @@
 //! Least work: a byte is read and a byte is written for each pixel. What an exact method has to compute beside depends on
 //! the method, so that no operations are counted here.
 //!
-//! On devices, the first six are the source's (RTX 2070, R = 15).
+//! On devices, the first five are the source's (RTX 2070, R = 15).
 //!
 //! A variant that would write or read more than the ladder has patience for says so and is not timed.
 
@@ -34,8 +34,8 @@ pub fn family() -> Family {
             wins: "The winner does not look at pixels one by one: 32 pixels of a column share a word, \
                     offset by offset (small radii), or distances along columns are kept in shared memory \
                     and searched outwards along rows (`tiles`).",
-            loses: "The source's atomics do R² work for each white pixel, and its neighbour checks help \
-                    only on masks with long lines. A plain read before the atomic costs more than it saves \
+            loses: "The source's atomics do R² work for each white pixel, and to leave out what lies beyond a white \
+                    neighbour helps only on masks with long lines. A plain read before the atomic costs more than it saves \
                     on a device with fast atomics.",
         },
         ladders: vec![ladder(Reach::Near), ladder(Reach::Far)],

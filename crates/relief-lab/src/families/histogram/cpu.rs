@@ -80,13 +80,13 @@ fn tables(kind: Kind, samples: &Array, part: impl Fn(usize) -> usize) -> Vec<u64
     }
 }
 
-pub(super) fn add(mut a: Vec<u64>, b: Vec<u64>) -> Vec<u64> {
+fn add(mut a: Vec<u64>, b: Vec<u64>) -> Vec<u64> {
     a.iter_mut().zip(b).for_each(|(a, b)| *a += b);
     a
 }
 
 /// Writes counts as two words each.
-pub(super) fn tell(call: OnCpu<'_>, counts: &[u64]) -> Outcome {
+fn tell(call: OnCpu<'_>, counts: &[u64]) -> Outcome {
     let words = call.outputs[0].slice_mut::<u32>();
     for (words, count) in words.chunks_exact_mut(2).zip(counts) {
         words[0] = *count as u32;

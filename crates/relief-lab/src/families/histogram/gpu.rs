@@ -40,12 +40,6 @@ pub(super) fn variants(kind: Kind) -> Vec<Variant<Histogram>> {
                 Place::Cube,
                 4,
             ),
-            of(
-                "private per plane",
-                "counters of each plane in shared memory",
-                Place::Plane,
-                4,
-            ),
         ]);
     }
     let run = |p: &Histogram, call: OnGpu<'_>| by_route(p, &call, default(p.bits()), Route::Memory);

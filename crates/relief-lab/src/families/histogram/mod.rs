@@ -6,13 +6,10 @@
 //! Of words of 16 bits the ladder differs by how much of shared memory a cube takes. Where counters are of a part of the values, cubes side by
 //! side read the same samples, all but one of them from a cache. Who sees a narrow counter wrap around notes it in memory.
 //!
-//! `even`: numbers of 32 bits over bins of equal width.
-//!
 //! Distributions: uniform, Gaussian (nearly: the sum of four uniform numbers), constant, and a picture whose frequencies fall as 1/f, as
 //! those of photographs do: neighbours are alike, and some values are common. Of bytes also a photograph, where one is given.
 
 mod cpu;
-mod even;
 #[cfg(feature = "gpu")]
 mod gpu;
 mod photograph;
@@ -39,7 +36,6 @@ pub fn family() -> Family {
         ladders: vec![
             Box::new(ladder("histogram/u8", Kind::U8)),
             Box::new(ladder("histogram/u16", Kind::U16)),
-            Box::new(even::ladder()),
         ],
     }
 }

@@ -16,15 +16,9 @@ pub(super) fn variants() -> Vec<Variant<Integral>> {
             |p, call| each(p, call, &Naive),
         ),
         Variant::cpu(
-            "vectors",
-            "strips of columns that stay in the nearest cache; what enters bands is known first",
-            |p, call| each(p, call, &Bands { threads: false }),
-        )
-        .scratch(bands),
-        Variant::cpu(
             "threads",
-            "as many bands at a time as there are threads",
-            |p, call| each(p, call, &Bands { threads: true }),
+            "strips of columns that stay in the nearest cache, in as many bands at a time as there are threads",
+            |p, call| each(p, call, &Bands),
         )
         .scratch(bands)
         .production(),
@@ -86,24 +80,17 @@ impl Way for Naive {
     }
 }
 
-struct Bands {
-    threads: bool,
-}
+struct Bands;
 
 impl Way for Bands {
     fn sum<S: Sum>(&self, problem: &Integral, from: &[S::Sample], to: &mut [S], scratch: &mut [S]) {
-        let (width, pitch) = (problem.width, problem.pitch_out());
         let picture = Picture {
             samples: from,
-            width,
+            width: problem.width,
             height: problem.height,
             pitch: problem.pitch_in(),
         };
-        if self.threads {
-            by_threads(picture, scratch, to, pitch);
-        } else {
-            cpu::integral(picture, scratch, to, pitch);
-        }
+        by_threads(picture, scratch, to, problem.pitch_out());
     }
 }
 
@@ -116,7 +103,6 @@ pub(super) fn by_threads<S: Sum>(
     pitch: usize,
 ) {
     let (width, turn) = (picture.width, rayon::current_num_threads());
-    // rung: integral on cpu: threads
     for (k, out) in to.chunks_mut(turn * BAND * pitch).enumerate() {
         let first = k * turn;
         let (before, own) = scratch.split_at_mut(first * width);
@@ -132,5 +118,4 @@ pub(super) fn by_threads<S: Sum>(
             cpu::band(picture, first + band, above.or(before), out, pitch);
         });
     }
-    // end
 }

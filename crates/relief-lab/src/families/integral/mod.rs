@@ -5,7 +5,7 @@
 //! Least work: every sample is read once and every sum written once: 5, 9 or 8 bytes a sample. An addition or two for each
 //! is less. So a copy of as many bytes is the bound.
 //!
-//! `integral/box` and `integral/threshold` are what it is for: means over windows of any size, and thresholds by those.
+//! `integral/box` is what it is for: means over windows of any size.
 //!
 //! The source names it as what scans are for, and has no figures.
 
@@ -71,8 +71,7 @@ pub fn family() -> Family {
                 Sums::Floats,
                 (36_003, 36_001),
             ),
-            Box::new(windows::means()),
-            Box::new(windows::thresholds()),
+            Box::new(windows::ladder()),
         ],
     }
 }

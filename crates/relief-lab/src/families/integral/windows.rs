@@ -1,8 +1,6 @@
-//! What an integral image is for: the mean of a window of any size, and an adaptive threshold by it.
+//! What an integral image is for: the mean of a window of any size.
 //!
-//! out(x, y) = the mean of the samples at most r away along both axes that the picture has, rounded to the nearest, halves up; or
-//! 255 where in(x, y) is above that mean less 8, else 0 (a mean threshold after Bradley and Roth, 2007, with a
-//! difference instead of a ratio).
+//! out(x, y) = the mean of the samples at most r away along both axes that the picture has, rounded to the nearest, halves up.
 //!
 //! Least work: every sample is read once and every result written once; the integral image between them is 4 bytes a sample, written
 //! and read once more. Sliding windows (`stencil`) do without it, and cost more the larger the window is.
@@ -16,29 +14,16 @@ use super::super::share;
 use crate::array::{Array, Fill, Layout};
 use crate::family::{Class, Ladder, OnCpu, Outcome, Problem, Scale, Variant, Work};
 
-/// What a sample has to be above its mean less this.
-const OFFSET: i32 = 8;
-
-/// Means.
-pub(super) fn means() -> Ladder<Windows> {
+pub(super) fn ladder() -> Ladder<Windows> {
     let about = "the mean of a window, u8, by an integral image";
-    ladder(Ladder::new("integral/box", about, variants()), false)
-}
-
-pub(super) fn thresholds() -> Ladder<Windows> {
-    let about = "255 above the mean of the window less 8, u8";
-    ladder(Ladder::new("integral/threshold", about, variants()), true)
-}
-
-fn ladder(ladder: Ladder<Windows>, threshold: bool) -> Ladder<Windows> {
-    ladder
+    Ladder::new("integral/box", about, variants())
         .axis("radius")
-        .checks(move || checks(threshold))
-        .cases(move |scale| cases(threshold, scale))
-        .huge(move || vec![Windows::new(36_003, 36_001, 100, threshold)])
+        .checks(checks)
+        .cases(cases)
+        .huge(|| vec![Windows::new(36_003, 36_001, 100)])
 }
 
-fn checks(threshold: bool) -> Vec<Windows> {
+fn checks() -> Vec<Windows> {
     let sizes = [
         (0, 0, 3),
         (1, 1, 0),
@@ -51,11 +36,11 @@ fn checks(threshold: bool) -> Vec<Windows> {
         (300, 33, 40),
         (257, 517, 100),
     ];
-    let of = |(width, height, radius)| Windows::new(width, height, radius, threshold);
+    let of = |(width, height, radius)| Windows::new(width, height, radius);
     sizes.into_iter().map(of).collect()
 }
 
-fn cases(threshold: bool, scale: Scale) -> Vec<Windows> {
+fn cases(scale: Scale) -> Vec<Windows> {
     let size = scale.or(match (scale.class, scale.quick) {
         (Class::Gpu, false) => 1 << 28,
         (Class::Software, _) => 1 << 18,
@@ -67,7 +52,7 @@ fn cases(threshold: bool, scale: Scale) -> Vec<Windows> {
     } else {
         &[1, 5, 15, 50, 200, 1_000]
     };
-    let of = |radius: &u32| Windows::new(width as usize, (size / width) as usize, *radius, threshold);
+    let of = |radius: &u32| Windows::new(width as usize, (size / width) as usize, *radius);
     radii.iter().map(of).collect()
 }
 
@@ -76,16 +61,14 @@ pub(super) struct Windows {
     width: usize,
     height: usize,
     radius: u32,
-    threshold: bool,
 }
 
 impl Windows {
-    const fn new(width: usize, height: usize, radius: u32, threshold: bool) -> Self {
+    const fn new(width: usize, height: usize, radius: u32) -> Self {
         Self {
             width,
             height,
             radius,
-            threshold,
         }
     }
 
@@ -140,12 +123,7 @@ impl Problem for Windows {
                     - sums[top * pitch + right]
                     - sums[bottom * pitch + left];
                 let mean = Window::mean(sum, ((bottom - top) * (right - left)) as u64);
-                let white = i64::from(from[y * self.pitch_in() + x]) > mean as i64 - i64::from(OFFSET);
-                to[y * self.pitch_out() + x] = match self.threshold {
-                    true if white => 255,
-                    true => 0,
-                    false => mean as u8,
-                };
+                to[y * self.pitch_out() + x] = mean as u8;
             }
         }
     }
@@ -221,9 +199,6 @@ fn on_cpu(problem: &Windows, call: OnCpu<'_>, threads: bool) -> Outcome {
     let row = |(y, out): (usize, &mut [u8])| {
         let (out, rest) = out.split_at_mut(width);
         windows::means(table, Window { radius }, y, out);
-        if problem.threshold {
-            windows::threshold(&from[y * problem.pitch_in()..][..width], OFFSET, out);
-        }
         rest.fill(0);
     };
     let out = call.outputs[0].slice_mut::<u8>();
@@ -243,7 +218,7 @@ mod gpu {
     use relief_numeric::integral::{Sums, Window};
     use relief_numeric::transpose::gpu::Matrix;
 
-    use super::{OFFSET, Windows};
+    use super::Windows;
     use crate::array::Layout;
     use crate::family::{OnGpu, Outcome, Variant};
 
@@ -275,11 +250,7 @@ mod gpu {
             radius: problem.radius,
         };
         integral(call.gpu, Sums::Short, size, picture, sums, &call.scratch[0])?;
-        if problem.threshold {
-            windows::threshold(call.gpu, window, OFFSET, size, picture, table, to)?;
-        } else {
-            windows::means(call.gpu, window, size, table, to)?;
-        }
+        windows::means(call.gpu, window, size, table, to)?;
         Ok(())
     }
 }

@@ -4,89 +4,20 @@ use rayon::prelude::*;
 use relief_kernels::lattice::cpu::{self as production, Accumulator};
 use relief_kernels::lattice::{Blend, copies, overlap};
 use relief_kernels::repeat::cpu::expand_part;
-use relief_raster::{Period, Rect, View, ViewMut};
+use relief_raster::{Rect, View, ViewMut};
 
-use super::{Blended, Copies, Mean};
+use super::{Copies, Mean, mean};
 use crate::array::{Array, Layout};
 use crate::family::{OnCpu, Outcome, Variant};
 
-pub(super) fn floats() -> Vec<Variant<Mean<f32>>> {
-    let cell = |problem: &Mean<f32>, call: OnCpu<'_>, parts: usize| -> Outcome {
-        let [cell, counts] = call.scratch else {
-            return Ok(());
-        };
-        let (copies, pattern) = (&problem.copies, call.inputs[0].slice());
-        fold(copies, pattern, cell.slice_mut(), counts.slice_mut());
-        repeat(copies, 4, cell, &mut call.outputs[0], parts);
-        Ok(())
-    };
-    let scratch = |problem: &Mean<f32>| {
-        let samples = problem.copies.period().cell() as usize;
-        vec![Layout::of::<f32>(samples), Layout::of::<u32>(samples)]
-    };
-    let mut variants = both();
-    variants.extend(cells(cell, scratch));
-    variants
-}
-
-pub(super) fn bytes() -> Vec<Variant<Mean<u8>>> {
-    let cell = |problem: &Mean<u8>, call: OnCpu<'_>, parts: usize| -> Outcome {
-        let copies = &problem.copies;
-        let (size, period) = (copies.size, copies.period());
-        let [cell, words] = call.scratch else {
-            return Ok(());
-        };
-        let (width, height) = (period.a() as usize, period.c() as usize);
-        production::cell(
-            View::packed(call.inputs[0].slice::<u8>(), size.0, size.1),
-            copies.offset,
-            Blend::Mean,
-            copies.u,
-            copies.v,
-            ViewMut::packed(cell.slice_mut(), width, height),
-            bytemuck::cast_slice_mut(words.bytes_mut()),
-        );
-        repeat(copies, 1, cell, &mut call.outputs[0], parts);
-        Ok(())
-    };
-    let scratch = |problem: &Mean<u8>| {
-        let period = problem.copies.period();
-        let words = scratch_words(&problem.copies, period.a() as usize, period.c() as usize);
+pub(super) fn variants() -> Vec<Variant<Mean>> {
+    let scratch = |problem: &Mean| {
+        let words = cell_words(&problem.0);
         vec![
-            Layout::of::<u8>(period.cell() as usize),
+            Layout::of::<u8>(problem.0.period().cell() as usize),
             Layout::of::<u32>(2 * words),
         ]
     };
-    let mut variants = both();
-    variants.push(
-        Variant::cpu(
-            "threads accumulator",
-            "copies added to tiles that stay in a cache, vectorised, tiles for each thread",
-            accumulated,
-        )
-        .scratch(|problem| {
-            let words = scratch_words(&problem.copies, TILE, TILE);
-            vec![Layout::of::<u32>(2 * words * tiles(&problem.copies).len())]
-        }),
-    );
-    variants.extend(cells(cell, scratch));
-    variants
-}
-
-/// One cell that is folded and repeated, by one thread and by all.
-fn cells<T: Blended>(
-    cell: fn(&Mean<T>, OnCpu<'_>, usize) -> Outcome,
-    scratch: fn(&Mean<T>) -> Vec<Layout>,
-) -> [Variant<Mean<T>>; 2] {
-    let one = Variant::cpu("cell", "one cell, folded and repeated", move |p, call| {
-        cell(p, call, 1)
-    });
-    let idea = "one cell, folded; repeated in a part for each thread";
-    let all = Variant::cpu("threads cell", idea, move |p, call| cell(p, call, parts()));
-    [one.scratch(scratch), all.scratch(scratch).production()]
-}
-
-fn both<T: Blended>() -> Vec<Variant<Mean<T>>> {
     vec![
         Variant::cpu(
             "target",
@@ -98,52 +29,68 @@ fn both<T: Blended>() -> Vec<Variant<Mean<T>>> {
             "each copy added to sums and counts, then divided",
             added,
         )
+        .scratch(|problem| vec![Layout::of::<u32>(problem.0.stored()); 2]),
+        Variant::cpu(
+            "threads accumulator",
+            "copies added to tiles that stay in a cache, vectorised, tiles for each thread",
+            accumulated,
+        )
         .scratch(|problem| {
-            let len = problem.copies.stored();
-            vec![Layout::of::<T::Sum>(len), Layout::of::<u32>(len)]
+            let words = scratch_words(&problem.0, TILE, TILE);
+            vec![Layout::of::<u32>(2 * words * tiles(&problem.0).len())]
         }),
+        Variant::cpu("cell", "one cell, folded and repeated", |p, call| {
+            repeated(p, call, 1)
+        })
+        .scratch(scratch),
+        Variant::cpu(
+            "threads cell",
+            "one cell, folded; repeated in a part for each thread",
+            |p, call| repeated(p, call, 2 * rayon::current_num_threads()),
+        )
+        .scratch(scratch)
+        .production(),
     ]
 }
 
-fn target<T: Blended>(problem: &Mean<T>, call: OnCpu<'_>) -> Outcome {
-    let copies = &problem.copies;
-    let (w, h) = (copies.size.0 as i64, copies.size.1 as i64);
-    let pattern = call.inputs[0].slice::<T>();
-    let out = call.outputs[0].slice_mut::<T>();
-    let determinant = copies.determinant();
-    let [(i0, i1), (j0, j1)] = copies.window(0.0);
-    each_pixel(copies, out, |x, y| {
-        let (i, j) = copies.coordinates((x, y));
-        let sign = determinant.signum();
-        let (i, j) = (
-            (i * sign).div_euclid(determinant.abs()),
-            (j * sign).div_euclid(determinant.abs()),
-        );
-        let (mut sum, mut n) = (T::Sum::default(), 0);
-        for j in j + j0..=j + j1 {
-            for i in i + i0..=i + i1 {
-                let (left, top) = copies.point(i, j);
-                let (qx, qy) = (x - left, y - top);
-                if (0..w).contains(&qx) && (0..h).contains(&qy) {
-                    let sample = pattern[(qy * w + qx) as usize];
-                    if sample != T::default() {
-                        sum += sample.sum();
-                        n += 1;
-                    }
-                }
+fn target(problem: &Mean, call: OnCpu<'_>) -> Outcome {
+    let pattern = call.inputs[0].slice::<u8>();
+    each_pixel(&problem.0, call.outputs[0].slice_mut::<u8>(), |places| {
+        let (mut sum, mut n) = (0, 0);
+        for sample in places.map(|place| pattern[place]) {
+            if sample != 0 {
+                sum += u32::from(sample);
+                n += 1;
             }
         }
-        T::mean(sum, n)
+        mean(sum, n)
     });
     Ok(())
 }
 
-/// Writes what `sample` gives for each pixel, which is told its place relative to copy (0, 0).
-pub(super) fn each_pixel<T>(copies: &Copies, out: &mut [T], sample: impl Fn(i64, i64) -> T) {
+/// Writes what `sample` gives for each pixel, which is told the places in the pattern that lie over it: those of the copies in a window of cells
+/// around its coordinates.
+pub(super) fn each_pixel<T>(
+    copies: &Copies,
+    out: &mut [T],
+    sample: impl Fn(&mut dyn Iterator<Item = usize>) -> T,
+) {
+    let (w, h) = (copies.size.0 as i64, copies.size.1 as i64);
+    let [(i0, i1), (j0, j1)] = copies.window(0.0);
+    let (sign, size) = (copies.determinant().signum(), copies.determinant().abs());
     for (y, row) in out.chunks_mut(copies.pitch().max(1)).enumerate() {
         let y = y as i64 - copies.offset.1;
         for (x, out) in row[..copies.width].iter_mut().enumerate() {
-            *out = sample(x as i64 - copies.offset.0, y);
+            let x = x as i64 - copies.offset.0;
+            let (i, j) = copies.coordinates((x, y));
+            let (i, j) = ((i * sign).div_euclid(size), (j * sign).div_euclid(size));
+            let window = (j + j0..=j + j1).flat_map(|j| (i + i0..=i + i1).map(move |i| (i, j)));
+            *out = sample(&mut window.filter_map(|(i, j)| {
+                let (left, top) = copies.point(i, j);
+                let (qx, qy) = (x - left, y - top);
+                let inside = (0..w).contains(&qx) && (0..h).contains(&qy);
+                inside.then_some((qy * w + qx) as usize)
+            }));
         }
     }
 }
@@ -178,87 +125,80 @@ pub(super) fn each_run(copies: &Copies, mut row: impl FnMut(usize, std::ops::Ran
     }
 }
 
-fn added<T: Blended>(problem: &Mean<T>, call: OnCpu<'_>) -> Outcome {
-    let pattern = call.inputs[0].slice::<T>();
+fn added(problem: &Mean, call: OnCpu<'_>) -> Outcome {
+    let pattern = call.inputs[0].slice::<u8>();
     let [sums, counts] = call.scratch else {
         return Ok(());
     };
-    let (sums, counts) = (sums.slice_mut::<T::Sum>(), counts.slice_mut::<u32>());
-    sums.fill(T::Sum::default());
+    let (sums, counts) = (sums.slice_mut::<u32>(), counts.slice_mut::<u32>());
+    sums.fill(0);
     counts.fill(0);
-    each_run(&problem.copies, |start, run| {
+    each_run(&problem.0, |start, run| {
         for (k, sample) in pattern[run].iter().enumerate() {
-            if *sample != T::default() {
-                sums[start + k] += sample.sum();
+            if *sample != 0 {
+                sums[start + k] += u32::from(*sample);
                 counts[start + k] += 1;
             }
         }
     });
-    let out = call.outputs[0].slice_mut::<T>();
+    let out = call.outputs[0].slice_mut::<u8>();
     for ((sum, n), out) in sums.iter().zip(counts).zip(out) {
-        *out = T::mean(*sum, *n);
+        *out = mean(*sum, *n);
     }
     Ok(())
 }
 
-/// One cell of the lattice: every sample of the pattern lies in it once.
-fn fold(copies: &Copies, pattern: &[f32], cell: &mut [f32], counts: &mut [u32]) {
+/// Words that folding a cell takes.
+pub(super) fn cell_words(copies: &Copies) -> usize {
     let period = copies.period();
-    cell.fill(0.0);
-    counts.fill(0);
-    let width = period.a() as usize;
-    for (y, samples) in pattern.chunks(copies.size.0.max(1)).enumerate() {
-        let (column, row) = period.reduce(copies.offset.0, copies.offset.1 + y as i64);
-        let (start, mut column, mut rest) = (row as usize * width, column as usize, samples);
-        // A row of the cell goes on at its beginning.
-        while !rest.is_empty() {
-            let (run, after) = rest.split_at(rest.len().min(width - column));
-            let place = start + column..start + column + run.len();
-            for ((sum, n), sample) in cell[place.clone()].iter_mut().zip(&mut counts[place]).zip(run) {
-                *sum += sample;
-                *n += u32::from(*sample != 0.0);
-            }
-            (column, rest) = (0, after);
-        }
-    }
-    for (sum, n) in cell.iter_mut().zip(counts) {
-        *sum = f32::mean(*sum, *n);
-    }
+    scratch_words(copies, period.a() as usize, period.c() as usize)
 }
 
-/// Parts for all threads.
-fn parts() -> usize {
-    2 * rayon::current_num_threads()
+/// One cell, by production.
+pub(super) fn fold(copies: &Copies, pattern: &[u8], cell: &mut [u8], words: &mut [u64]) {
+    let (size, period) = (copies.size, copies.period());
+    production::cell(
+        View::packed(pattern, size.0, size.1),
+        copies.offset,
+        Blend::Mean,
+        copies.u,
+        copies.v,
+        ViewMut::packed(cell, period.a() as usize, period.c() as usize),
+        words,
+    );
 }
 
-/// Repeats a cell of samples of so many bytes, as bytes.
-fn repeat(copies: &Copies, bytes: usize, cell: &Array, out: &mut Array, parts: usize) {
-    let period = copies.period();
-    let along = |columns: u64| columns as i64 * bytes as i64;
-    let Some(wide) = Period::spanned((along(period.a()), 0), (along(period.b()), period.c() as i64)) else {
-        return;
+/// A cell that is folded, and repeated in so many parts.
+fn repeated(problem: &Mean, call: OnCpu<'_>, parts: usize) -> Outcome {
+    let copies = &problem.0;
+    let [cell, words] = call.scratch else {
+        return Ok(());
     };
-    let cell = View::packed(cell.bytes(), wide.a() as usize, wide.c() as usize);
-    let (width, pitch) = (copies.width * bytes, copies.pitch() * bytes);
+    let words = bytemuck::cast_slice_mut(words.bytes_mut());
+    fold(copies, call.inputs[0].slice(), cell.slice_mut(), words);
+    repeat(copies, cell, &mut call.outputs[0], parts);
+    Ok(())
+}
+
+fn repeat(copies: &Copies, cell: &Array, out: &mut Array, parts: usize) {
+    let (width, pitch, period) = (copies.width, copies.pitch(), copies.period());
+    if width == 0 || copies.height == 0 {
+        return;
+    }
+    let cell = View::packed(cell.bytes(), period.a() as usize, period.c() as usize);
     let rows = copies.height.div_ceil(parts).max(1);
-    let repeat = |(k, out): (usize, &mut [u8])| {
+    let parts = out.bytes_mut().par_chunks_mut(rows * pitch).enumerate();
+    parts.for_each(|(k, out)| {
         let height = out.len() / pitch;
         expand_part(
             cell,
-            wide,
+            period,
             0,
             (k * rows) as i64,
             ViewMut::new(out, width, height, pitch),
             width * copies.height,
         );
-    };
-    if width == 0 || copies.height == 0 {
-        return;
-    }
-    out.bytes_mut()
-        .par_chunks_mut(rows * pitch)
-        .enumerate()
-        .for_each(repeat);
+    });
 }
 
 /// The side of a tile.
@@ -278,8 +218,8 @@ fn scratch_words(lattice: &Copies, width: usize, height: usize) -> usize {
     production::scratch_words::<u8>(Blend::Mean, overlap, width, height)
 }
 
-fn accumulated(problem: &Mean<u8>, call: OnCpu<'_>) -> Outcome {
-    let lattice = &problem.copies;
+fn accumulated(problem: &Mean, call: OnCpu<'_>) -> Outcome {
+    let lattice = &problem.0;
     let (width, pitch) = (lattice.width, lattice.pitch());
     let size = (lattice.size.0 as u64, lattice.size.1 as u64);
     if width == 0 || lattice.height == 0 {

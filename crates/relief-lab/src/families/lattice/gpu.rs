@@ -36,34 +36,19 @@ const DEFAULT: Tuning = Tuning {
 
 // rung: lattice on gpu: fused = the engine's kernel of trees, made of an expression
 
-pub(super) fn floats() -> Vec<Variant<Mean<f32>>> {
+pub(super) fn variants() -> Vec<Variant<Mean>> {
     let mut variants = vec![
-        target::variant(32),
-        Variant::gpu(
-            "atomic",
-            "each copy added to a sum and a count by atomics, then divided",
-            |p: &Mean<f32>, call: OnGpu<'_>| scatter::added(&p.copies, &call, 32),
-        )
-        .scratch(|p| vec![Layout::of::<u32>(2 * p.copies.stored())]),
-    ];
-    variants.extend(cells::variants(32));
-    variants.push(fused(32));
-    variants
-}
-
-pub(super) fn bytes() -> Vec<Variant<Mean<u8>>> {
-    let mut variants = vec![
-        target::variant(8),
+        target::variant(),
         Variant::gpu(
             "atomic",
             "each copy added to a sum and a count in a word by atomics, then divided",
-            |p: &Mean<u8>, call: OnGpu<'_>| scatter::added(&p.copies, &call, 8),
+            |p: &Mean, call: OnGpu<'_>| scatter::added(&p.0, &call),
         )
-        .scratch(|p| vec![Layout::of::<u32>(p.copies.stored())]),
+        .scratch(|p| vec![Layout::of::<u32>(p.0.stored())]),
         direct(),
     ];
-    variants.extend(cells::variants(8));
-    variants.push(fused(8));
+    variants.extend(cells::variants());
+    variants.push(fused());
     variants
 }
 
@@ -80,10 +65,8 @@ pub(super) fn stores() -> Vec<Variant<Agreeing>> {
         target::any(),
         of("cubes store", cube, Dealt::Cubes, Write::Store),
         of("cubes exchange", cube, Dealt::Cubes, Write::Exchange),
-        of("cubes greatest", cube, Dealt::Cubes, Write::Greatest),
         of("units store", unit, Dealt::Units, Write::Store).source("9.8 ms"),
         of("units exchange", unit, Dealt::Units, Write::Exchange).source("6.3 ms"),
-        of("units greatest", unit, Dealt::Units, Write::Greatest),
     ]
 }
 
@@ -92,13 +75,12 @@ fn pitch(copies: &Copies, bits: u32) -> u32 {
     (copies.pitch() / (32 / bits as usize)) as u32
 }
 
-fn direct() -> Variant<Mean<u8>> {
+fn direct() -> Variant<Mean> {
     let kept = Kept::default();
     Variant::gpu(
         "direct",
         "rows of copies listed, then blended: production where no cell fits",
-        move |problem: &Mean<u8>, call: OnGpu<'_>| {
-            let copies = &problem.copies;
+        move |Mean(copies): &Mean, call: OnGpu<'_>| {
             let plane = |bytes: &[u8]| kept::plane(call.gpu, copies, bytes);
             let lattice = Lattice {
                 pattern: kept.of(call.gpu, copies, &call.inputs[0], plane)?,
@@ -115,24 +97,19 @@ fn direct() -> Variant<Mean<u8>> {
     .keeps()
 }
 
-/// Production's expansion of a cell; samples of 32 bits are two of 16.
-fn fused<T: super::Blended>(bits: u32) -> Variant<Mean<T>> {
+/// Production's expansion of a cell.
+fn fused() -> Variant<Mean> {
     let kept = Kept::default();
     Variant::gpu(
         "fused",
         "the leaf of a fused kernel; its cell was folded and stored before",
-        move |problem: &Mean<T>, call: OnGpu<'_>| {
-            let copies = &problem.copies;
-            let fold = |bytes: &[u8]| kept::cell(call.gpu, copies, bytes, bits);
+        move |Mean(copies): &Mean, call: OnGpu<'_>| {
+            let fold = |bytes: &[u8]| kept::cell(call.gpu, copies, bytes);
             let cell = kept.of(call.gpu, copies, &call.inputs[0], fold)?;
-            let (depth, per) = match bits {
-                8 => (Depth::Eight, 1),
-                _ => (Depth::Sixteen, 2),
-            };
-            let band = Rect::sized(per * copies.width as u64, copies.height as u64);
+            let band = Rect::sized(copies.width as u64, copies.height as u64);
             let expression = Expression::Cell { cell, x: 0, y: 0 };
-            let (out, pitch) = (&call.outputs[0], pitch(copies, bits));
-            render(call.gpu, &expression, depth, band, band, out, pitch)?;
+            let (out, pitch) = (&call.outputs[0], pitch(copies, 8));
+            render(call.gpu, &expression, Depth::Eight, band, band, out, pitch)?;
             Ok(())
         },
     )
@@ -140,9 +117,12 @@ fn fused<T: super::Blended>(bits: u32) -> Variant<Mean<T>> {
     .production()
 }
 
+/// Samples of a vector.
+const SAMPLES: u32 = 16;
+
 /// The bytes of a cell that is stored as often as a vector has samples, as words.
-fn shifted_words(copies: &Copies, bits: u32) -> usize {
-    let (period, samples) = (copies.period(), 128 / u64::from(bits));
+fn shifted_words(copies: &Copies) -> usize {
+    let (period, samples) = (copies.period(), u64::from(SAMPLES));
     (samples * period.c() * period.a().div_ceil(samples) * 4) as usize
 }
 

@@ -1,7 +1,7 @@
-//! Lattice: copies of a pattern at every i·u + j·v, blended where they overlap, f32 and u8.
+//! Lattice: copies of a pattern at every i·u + j·v, blended where they overlap, of bytes.
 //!
-//! `lattice/mean-f32`, `lattice/mean-u8`: out(x, y) is the mean of the samples other than 0 of all copies that cover
-//! (x, y), 0 where there is none; the mean of bytes is rounded, (2·sum + n) / (2·n). `lattice/stores` is the question that
+//! `lattice/mean-u8`: out(x, y) is the mean of the samples other than 0 of all copies that cover (x, y), 0 where there is
+//! none, rounded: (2·sum + n) / (2·n). `lattice/stores` is the question that
 //! the source left open, whether an atomic operation is faster than a store: see its file.
 //!
 //! Least work: the raster is written once; the pattern is read once and stays in the caches. The raster has the period of
@@ -11,7 +11,7 @@
 //! without a further gap; what lies between the end of a row and the next row means nothing, and variants may write there.
 //! Patterns lie row after row without gaps.
 //!
-//! `target` on the CPU is the source's first, on devices its third. Cells of f32 are folded by the lab and repeated by production as bytes.
+//! `target` on the CPU is the source's first, on devices its third.
 //! `cell words` and `cell vectors` fold the cell anew in every call.
 //!
 //! The source's figures are of an RTX 2070 and of one thread of an i9-9900K: 6.3 ms for atomics, 9.8 ms for stores.
@@ -21,19 +21,15 @@ mod cpu;
 mod gpu;
 mod stores;
 
-use std::ops::AddAssign;
-
 use rayon::prelude::*;
 use relief_raster::Period;
 
-use crate::array::{Array, Element, Fill, Layout};
-use crate::family::{Class, Family, Ladder, Lesson, Problem, Rows, Scale, Tolerance, Variant, Work};
+use crate::array::{Array, Fill, Layout};
+use crate::family::{Class, Family, Ladder, Lesson, Problem, Rows, Scale, Work};
 
 /// The family.
 #[must_use]
 pub fn family() -> Family {
-    let floats = on_both!(cpu::floats(), gpu::floats());
-    let bytes = on_both!(cpu::bytes(), gpu::bytes());
     Family {
         name: "lattice",
         about: "copies of a pattern at every i·u + j·v, blended where they overlap",
@@ -47,48 +43,13 @@ pub fn family() -> Family {
                     store only where neighbouring threads write pixels far apart; which hardware counter \
                     would show why has not been recorded.",
         },
-        ladders: vec![
-            Box::new(mean::<f32>("lattice/mean-f32", floats, 16_400, 4 * 8_209)),
-            Box::new(mean::<u8>("lattice/mean-u8", bytes, 65_600, 4 * 4_103)),
-            Box::new(stores::ladder()),
-        ],
+        ladders: vec![Box::new(means()), Box::new(stores::ladder())],
     }
 }
 
-/// A sample that is blended.
-trait Blended: Element + PartialEq + Default {
-    /// What sums are kept in.
-    type Sum: Element + AddAssign + Default;
-
-    /// The sample as a sum.
-    fn sum(self) -> Self::Sum;
-
-    /// The mean of `n` samples, 0 for none.
-    fn mean(sum: Self::Sum, n: u32) -> Self;
-}
-
-impl Blended for f32 {
-    type Sum = Self;
-
-    fn sum(self) -> Self {
-        self
-    }
-
-    fn mean(sum: Self, n: u32) -> Self {
-        if n == 0 { 0.0 } else { sum / n as Self }
-    }
-}
-
-impl Blended for u8 {
-    type Sum = u32;
-
-    fn sum(self) -> u32 {
-        self.into()
-    }
-
-    fn mean(sum: u32, n: u32) -> Self {
-        (2 * sum + n).checked_div(2 * n).unwrap_or(0) as Self
-    }
+/// The mean of `n` bytes, 0 for none.
+fn mean(sum: u32, n: u32) -> u8 {
+    (2 * sum + n).checked_div(2 * n).unwrap_or(0) as u8
 }
 
 type Point = (i64, i64);
@@ -245,95 +206,69 @@ impl Copies {
 }
 
 /// The mean of copies.
-struct Mean<T> {
-    copies: Copies,
-    sample: std::marker::PhantomData<T>,
-}
+struct Mean(Copies);
 
-impl<T> Mean<T> {
-    const fn new(copies: Copies) -> Self {
-        Self {
-            copies,
-            sample: std::marker::PhantomData,
-        }
-    }
-}
-
-impl<T: Blended> Problem for Mean<T> {
+impl Problem for Mean {
     fn label(&self) -> String {
-        self.copies.label()
+        self.0.label()
     }
 
     fn elements(&self) -> u64 {
-        self.copies.width as u64 * self.copies.height as u64
+        self.0.width as u64 * self.0.height as u64
     }
 
     fn inputs(&self, fill: Fill) -> Vec<Array> {
-        let (w, h) = self.copies.size;
-        vec![Array::filled(Layout::of::<T>(w * h), fill, 1)]
+        let (w, h) = self.0.size;
+        vec![Array::filled(Layout::of::<u8>(w * h), fill, 1)]
     }
 
     fn outputs(&self) -> Vec<Layout> {
-        vec![Layout::of::<T>(self.copies.stored())]
+        vec![Layout::of::<u8>(self.0.stored())]
     }
 
     fn reference(&self, inputs: &[Array], outputs: &mut [Array]) {
-        let pattern = inputs[0].slice::<T>();
-        let rows = outputs[0]
-            .slice_mut::<T>()
-            .par_chunks_mut(self.copies.pitch().max(1));
+        let pattern = inputs[0].slice::<u8>();
+        let rows = outputs[0].slice_mut::<u8>().par_chunks_mut(self.0.pitch().max(1));
         rows.enumerate().for_each(|(y, row)| {
-            for (x, out) in row[..self.copies.width].iter_mut().enumerate() {
-                let (mut sum, mut n) = (T::Sum::default(), 0);
-                for sample in self.copies.over(x, y).map(|place| pattern[place]) {
-                    if sample != T::default() {
-                        sum += sample.sum();
+            for (x, out) in row[..self.0.width].iter_mut().enumerate() {
+                let (mut sum, mut n) = (0, 0);
+                for sample in self.0.over(x, y).map(|place| pattern[place]) {
+                    if sample != 0 {
+                        sum += u32::from(sample);
                         n += 1;
                     }
                 }
-                *out = T::mean(sum, n);
+                *out = mean(sum, n);
             }
         });
     }
 
     fn work(&self) -> Work {
-        let (w, h) = self.copies.size;
-        let bytes = |elements: u64| elements * size_of::<T>() as u64;
-        Work::bytes(bytes((w * h) as u64), bytes(self.elements()))
-    }
-
-    fn tolerance(&self) -> Tolerance {
-        // Sums of f32 depend on the order of the copies.
-        match size_of::<T>() {
-            1 => Tolerance::Exact,
-            _ => Tolerance::Relative(1e-5),
-        }
+        let (w, h) = self.0.size;
+        Work::bytes((w * h) as u64, self.elements())
     }
 
     fn rows(&self) -> Option<Rows> {
-        Some(self.copies.rows())
+        Some(self.0.rows())
     }
 }
 
-/// The ladder of a kind of samples. A raster of `columns` has more than 2^32 bytes; of `rows` of them sums and counts have.
-fn mean<T: Blended>(
-    name: &'static str,
-    variants: Vec<Variant<Mean<T>>>,
-    columns: usize,
-    rows: usize,
-) -> Ladder<Mean<T>> {
-    let of = |raster, offset| Mean::new(Copies::new(raster, PATTERN, offset, VECTORS));
+fn means() -> Ladder<Mean> {
+    let of = |raster, offset| Mean(Copies::new(raster, PATTERN, offset, VECTORS));
     let about = "out(x, y) = the mean of the samples other than 0 of the copies over (x, y)";
-    Ladder::new(name, about, variants)
-        .checks(|| checks().into_iter().map(Mean::new).collect())
+    let variants = on_both!(cpu::variants(), gpu::variants());
+    Ladder::new("lattice/mean-u8", about, variants)
+        .checks(|| checks().into_iter().map(Mean).collect())
         .cases(move |scale| {
-            rasters(scale)
-                .into_iter()
-                .map(|raster| of(raster, (0, 0)))
-                .collect()
+            let rasters = rasters(scale).into_iter();
+            rasters.map(|raster| of(raster, (0, 0))).collect()
         })
-        // Where a sum and a count of each pixel lie in memory, rows that are fewer are more bytes than that already.
-        .huge(move || [rows, 4 * 16_411].map(|rows| of((columns, rows), (3, 5))).into())
+        // Of fewer rows a word for each sample is more than 2^32 bytes already.
+        .huge(move || {
+            [4 * 4_103, 4 * 16_411]
+                .map(|rows| of((65_600, rows), (3, 5)))
+                .into()
+        })
 }
 
 /// Small rasters: empty ones, a single pixel, row and column, few and many copies over a pixel, gaps between copies, vectors of every
@@ -358,7 +293,7 @@ fn checks() -> Vec<Copies> {
         Copies::new((48, 20), (20, 20), (1, 2), ((-3, -7), (5, -6))),
         Copies::new((272, 131), (33, 2), (4, 4), ((17, 0), (5, 3))),
         Copies::new((271, 131), (33, 2), (4, 4), ((17, 0), (5, 3))),
-        // Wider than a cube's vectors of bytes; as f32 large enough that processors store it past their caches.
+        // Wider than a cube's vectors of bytes.
         Copies::new((4_099, 67), (33, 2), (4, 4), ((17, 0), (5, 3))),
     ]
 }

@@ -4,9 +4,8 @@
 //! were faster. Plain stores of copies that overlap race, so that their result is nothing to check. Here the pattern is
 //! cut out of a raster with the lattice's period: all copies over a pixel agree, whoever wins, and the work is the same.
 //!
-//! out(x, y) is the sample of any copy over (x, y), 0 where there is none. Words of 32 bits; floats that are not negative
-//! are ordered like them, so that the greatest is an atomic operation that every device has. Rows lie as in the other ladders
-//! of the family, a multiple of 16 words apart, and what lies between them means nothing.
+//! out(x, y) is the sample of any copy over (x, y), 0 where there is none, in words of 32 bits. Rows lie as in the other ladders of the
+//! family, a multiple of 16 words apart, and what lies between them means nothing.
 //!
 //! Least work: the raster is written once. Scattered stores write it once for each copy, and all of it with 0 before.
 //!
@@ -136,22 +135,9 @@ fn cases(scale: Scale) -> Vec<Agreeing> {
 }
 
 fn target(problem: &Agreeing, call: OnCpu<'_>) -> Outcome {
-    let copies = &problem.copies;
-    let (w, h) = (copies.size.0 as i64, copies.size.1 as i64);
     let pattern = call.inputs[0].slice::<u32>();
-    let [(i0, i1), (j0, j1)] = copies.window(0.0);
-    let (sign, size) = (copies.determinant().signum(), copies.determinant().abs());
-    each_pixel(copies, call.outputs[0].slice_mut::<u32>(), |x, y| {
-        let (i, j) = copies.coordinates((x, y));
-        let (i, j) = ((i * sign).div_euclid(size), (j * sign).div_euclid(size));
-        let mut window = (j + j0..=j + j1).flat_map(|j| (i + i0..=i + i1).map(move |i| (i, j)));
-        let found = window.find_map(|(i, j)| {
-            let (left, top) = copies.point(i, j);
-            let (qx, qy) = (x - left, y - top);
-            let inside = (0..w).contains(&qx) && (0..h).contains(&qy);
-            inside.then(|| pattern[(qy * w + qx) as usize])
-        });
-        found.unwrap_or(0)
+    each_pixel(&problem.copies, call.outputs[0].slice_mut::<u32>(), |places| {
+        places.next().map_or(0, |place| pattern[place])
     });
     Ok(())
 }

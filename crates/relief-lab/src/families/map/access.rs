@@ -37,10 +37,6 @@ impl Problem for Read {
         format!("k = {}, {} u32", self.k, crate::quantity::count(self.len as u64))
     }
 
-    fn elements(&self) -> u64 {
-        self.len as u64
-    }
-
     fn inputs(&self, fill: Fill) -> Vec<Array> {
         let last = self.len.checked_sub(1).map_or(0, |last| self.place(last) + 1);
         vec![Array::filled(Layout::of::<u32>(last), fill, 1)]

@@ -10,7 +10,7 @@ use relief_numeric::map::cpu;
 
 use super::super::part;
 use crate::array::{Array, Fill, Layout};
-use crate::family::{Failure, Ladder, OnCpu, Operation, Outcome, Problem, Variant, Work};
+use crate::family::{Ladder, OnCpu, Operation, Outcome, Problem, Variant, Work};
 
 pub(super) struct Add {
     len: usize,
@@ -19,10 +19,6 @@ pub(super) struct Add {
 impl Problem for Add {
     fn label(&self) -> String {
         format!("{} f32", crate::quantity::count(self.len as u64))
-    }
-
-    fn elements(&self) -> u64 {
-        self.len as u64
     }
 
     fn inputs(&self, fill: Fill) -> Vec<Array> {
@@ -51,13 +47,10 @@ pub(super) fn ladder() -> Ladder<Add> {
     let variants = vec![
         Variant::cpu("scalar", "an addition at a time", scalar),
         Variant::cpu("SSE2 or NEON", "vectors that every machine has", |_, call| {
-            at(Level::Portable, call)
-        }),
-        #[cfg(target_arch = "x86_64")]
-        Variant::cpu("AVX2", "vectors of 32 bytes", |_, call| at(Level::Avx2, call)),
-        #[cfg(target_arch = "x86_64")]
-        Variant::cpu("AVX-512", "vectors of 64 bytes", |_, call| {
-            at(Level::Avx512, call)
+            let (a, b) = (call.inputs[0].slice(), call.inputs[1].slice());
+            let portable = Isa::at(Level::Portable).unwrap_or(Isa::best());
+            add(portable, a, b, call.outputs[0].slice_mut());
+            Ok(())
         }),
         Variant::cpu("threads", "a part for each thread, ordinary stores", |_, call| {
             parts(call, |a, b, c| add(Isa::best(), a, b, c))
@@ -90,19 +83,6 @@ fn scalar(_: &Add, call: OnCpu<'_>) -> Outcome {
     Ok(())
 }
 
-/// By the vectors of a level.
-fn at(level: Level, call: OnCpu<'_>) -> Outcome {
-    let isa =
-        Isa::at(level).ok_or_else(|| Failure::Unsupported(format!("the processor has no {level:?}")))?;
-    add(
-        isa,
-        call.inputs[0].slice(),
-        call.inputs[1].slice(),
-        call.outputs[0].slice_mut(),
-    );
-    Ok(())
-}
-
 fn parts(call: OnCpu<'_>, add: impl Fn(&[f32], &[f32], &mut [f32]) + Sync) -> Outcome {
     let (a, b) = (call.inputs[0].slice::<f32>(), call.inputs[1].slice::<f32>());
     let part = part(a.len());
@@ -125,7 +105,7 @@ mod gpu {
 
     pub(super) fn variants() -> Vec<Variant<Add>> {
         let plain = |name, idea, vector| {
-            // rung: map/add on gpu: scalar | pair | quad
+            // rung: map/add on gpu: scalar | quad
             let tuning = Tuning {
                 units: 256,
                 items: 1,
@@ -136,31 +116,13 @@ mod gpu {
                 added(problem, &call, tuning)
             })
         };
-        let by_boxes = |name, idea, units, copied| {
-            let boxes = boxes::Boxes {
-                units,
-                items: 3,
-                copied,
-            };
-            Variant::gpu(name, idea, move |problem: &Add, call: OnGpu<'_>| {
-                boxes::add(problem, &call, boxes)
-            })
-        };
         vec![
             plain("scalar", "a sum for each unit", 1).source("0.02–0.03 GFLOPS, transfers included"),
-            plain("pair", "two sums for each unit", 2),
             plain("quad", "four sums for each unit", 4),
-            by_boxes(
-                "boxes stored",
-                "units load three terms each, the device copies the sums of a cube",
-                512,
-                false,
-            ),
-            by_boxes(
+            Variant::gpu(
                 "boxes",
                 "the device copies the terms of a cube to it, and the sums from it",
-                256,
-                true,
+                |problem: &Add, call: OnGpu<'_>| boxes::add(problem, &call),
             ),
             Variant::gpu(
                 "several quads",

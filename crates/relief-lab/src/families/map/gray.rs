@@ -19,10 +19,6 @@ impl Problem for Colours {
         format!("{} px", crate::quantity::count(self.len as u64))
     }
 
-    fn elements(&self) -> u64 {
-        self.len as u64
-    }
-
     fn inputs(&self, fill: Fill) -> Vec<Array> {
         vec![Array::filled(Layout::of::<u8>(3 * self.len), fill, 1)]
     }
@@ -105,7 +101,8 @@ mod gpu {
     #![allow(unsafe_code)]
 
     use cubecl::prelude::*;
-    use relief_kernels::device::{Operand, cubes, launch};
+    use relief_kernels::device::{Operand, launch, line};
+    use relief_kernels::policy::Tuning;
     use relief_numeric::map::gpu::{DEFAULT, GRAY_SPACE, gray_with};
 
     use super::Colours;
@@ -117,21 +114,31 @@ mod gpu {
                 run(problem, &call, loads)
             })
         };
+        let one = Tuning {
+            units: UNITS,
+            items: 1,
+            vector: 4,
+        };
         vec![
             of("bytes", "every byte by a load of its own", Loads::Bytes),
             of("words", "three words make one", Loads::Words),
-            of("vectors", "three vectors make one", Loads::Vectors),
+            // rung: map on gpu: vectors = production's kernel, as of `several vectors`, once for each unit
+            Variant::gpu("vectors", "three vectors make one", move |problem, call| {
+                made(problem, &call, one)
+            }),
             Variant::gpu(
                 "several vectors",
                 "48 bytes make 16, as often for each unit as tuned",
-                |problem: &Colours, call: OnGpu<'_>| {
-                    let (from, to) = (&call.inputs[0], &call.outputs[0]);
-                    Ok(gray_with(call.gpu, call.tuning, from, to, problem.len)?)
-                },
+                |problem, call| made(problem, &call, call.tuning),
             )
             .tuned("map gray", GRAY_SPACE, DEFAULT)
             .production(),
         ]
+    }
+
+    fn made(problem: &Colours, call: &OnGpu<'_>, tuning: Tuning) -> Outcome {
+        let (from, to) = (&call.inputs[0], &call.outputs[0]);
+        Ok(gray_with(call.gpu, tuning, from, to, problem.len)?)
     }
 
     /// What a unit loads at once.
@@ -141,14 +148,12 @@ mod gpu {
         /// The same where 32 bits do not count all bytes.
         FarBytes,
         Words,
-        Vectors,
     }
 
     const UNITS: u32 = 256;
 
     fn run(problem: &Colours, call: &OnGpu<'_>, loads: Loads) -> Outcome {
-        let width = if loads == Loads::Vectors { 4 } else { 1 };
-        let count = problem.len.div_ceil(16) as u32 * 4 / width;
+        let count = problem.len.div_ceil(16) as u32 * 4;
         if count == 0 {
             return Ok(());
         }
@@ -156,33 +161,31 @@ mod gpu {
             Loads::Bytes if 12 * u64::from(count) > 1 << 32 => Loads::FarBytes,
             loads => loads,
         };
-        let grid = cubes(call.gpu, count.div_ceil(UNITS));
         let (rgb, out) = (&call.inputs[0], &call.outputs[0]);
-        let width = width as usize;
-        // The input holds whole vectors of its own length, which may be fewer than three for each of the output.
-        let last = (rgb.words() / width) as u32 - 1;
-        // SAFETY: places of the output are compared with `count`, those of the input clamped to its last vector.
+        // The input holds whole vectors of its own length, which may be fewer than three words for each of the output.
+        let last = rgb.words() as u32 - 1;
+        // SAFETY: places of the output are compared with `count`, those of the input clamped to its last word.
         launch!(
             call.gpu, "gray ladder", &loads, &[Operand::write("the output", &call.outputs[0])],
-            (grid, CubeDim::new_1d(UNITS)),
-            unsafe gray_units(width, rgb.array(width), out.array(width), count, last, loads))?;
+            line(call.gpu, count, UNITS),
+            unsafe gray_words(rgb.array(1), out.array(1), count, last, loads))?;
         Ok(())
     }
 
     #[cube(launch_unchecked)]
-    fn gray_units<N: Size>(
-        rgb: &Array<Vector<u32, N>>,
-        out: &mut Array<Vector<u32, N>>,
-        count: u32,
-        last: u32,
-        #[comptime] loads: Loads,
-    ) {
+    fn gray_words(rgb: &Array<u32>, out: &mut Array<u32>, count: u32, last: u32, #[comptime] loads: Loads) {
         let place = ABSOLUTE_POS as u32;
         if place < count {
-            let mut grays = Vector::<u32, N>::empty();
             let first = place * 3u32;
-            if comptime!(matches!(loads, Loads::Bytes | Loads::FarBytes)) {
-                let mut word = 0u32;
+            let mut word = 0u32;
+            if comptime!(loads == Loads::Words) {
+                // rung: map on gpu: words
+                let a = rgb[min(first, last) as usize];
+                let b = rgb[min(first + 1u32, last) as usize];
+                let c = rgb[min(first + 2u32, last) as usize];
+                word = gray_word(a, b, c);
+                // end
+            } else {
                 #[unroll]
                 for k in 0..4u32 {
                     let mut parts = Array::<u32>::new(3usize);
@@ -197,31 +200,13 @@ mod gpu {
                             from = first + comptime!(ahead / 4);
                             shift = comptime!(ahead % 4 * 8).runtime();
                         }
-                        let held = rgb[min(from, last) as usize];
-                        parts[c] = (held[0usize] >> shift) & 255u32;
+                        parts[c] = (rgb[min(from, last) as usize] >> shift) & 255u32;
                         // end
                     }
                     word |= gray(parts[0usize], parts[1usize], parts[2usize]) << comptime!(8 * k);
                 }
-                grays[0usize] = word;
-            } else {
-                let a = rgb[min(first, last) as usize];
-                let b = rgb[min(first + 1u32, last) as usize];
-                let c = rgb[min(first + 2u32, last) as usize];
-                if comptime!(loads == Loads::Words) {
-                    // rung: map on gpu: words
-                    grays[0usize] = gray_word(a[0usize], b[0usize], c[0usize]);
-                    // end
-                } else {
-                    // rung: map on gpu: vectors
-                    grays[0usize] = gray_word(a[0usize], a[1usize], a[2usize]);
-                    grays[1usize] = gray_word(a[3usize], b[0usize], b[1usize]);
-                    grays[2usize] = gray_word(b[2usize], b[3usize], c[0usize]);
-                    grays[3usize] = gray_word(c[1usize], c[2usize], c[3usize]);
-                    // end
-                }
             }
-            out[place as usize] = grays;
+            out[place as usize] = word;
         }
     }
 

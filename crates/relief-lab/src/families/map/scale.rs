@@ -23,10 +23,6 @@ impl Problem for Picture {
         format!("{} × {} f32", self.width, self.height)
     }
 
-    fn elements(&self) -> u64 {
-        (self.width * self.height) as u64
-    }
-
     fn inputs(&self, fill: Fill) -> Vec<Array> {
         vec![Array::filled(
             Layout::of::<f32>(self.width * self.height),
@@ -118,7 +114,6 @@ mod gpu {
 
     use cubecl::prelude::*;
     use relief_kernels::device::{Operand, launch};
-    use relief_kernels::policy::Tuning;
     use relief_numeric::map::gpu::{DEFAULT, SPACE, scale_with};
 
     use super::{FACTOR, Picture};
@@ -137,35 +132,17 @@ mod gpu {
                 |picture, call| blocks(picture, &call, (256, 1)),
             ),
             Variant::gpu(
-                "flat",
-                "a picture is one run of pixels",
-                |picture: &Picture, call| {
-                    let tuning = Tuning {
-                        units: 256,
-                        items: 1,
-                        vector: 1,
-                    };
-                    flat(picture, call, tuning)
-                },
-            ),
-            Variant::gpu(
                 "several quads",
                 "flat vectors, as many for each unit as tuned",
                 |picture: &Picture, call| {
-                    let tuning = call.tuning;
-                    flat(picture, call, tuning)
+                    let (from, to) = (&call.inputs[0], &call.outputs[0]);
+                    let count = picture.width * picture.height;
+                    Ok(scale_with(call.gpu, call.tuning, from, FACTOR, to, count)?)
                 },
             )
             .tuned("map scale", SPACE, DEFAULT)
             .production(),
         ]
-    }
-
-    // rung: map/scale on gpu: flat = production's kernel, as of `several quads`
-
-    fn flat(picture: &Picture, call: OnGpu<'_>, tuning: Tuning) -> Outcome {
-        let (from, to, count) = (&call.inputs[0], &call.outputs[0], picture.width * picture.height);
-        Ok(scale_with(call.gpu, tuning, from, FACTOR, to, count)?)
     }
 
     fn blocks(picture: &Picture, call: &OnGpu<'_>, (width, height): (u32, u32)) -> Outcome {

@@ -31,10 +31,6 @@ impl<S: Sample + Element> Problem for Lookup<S> {
         format!("{} u{}", crate::quantity::count(self.len as u64), S::DEPTH.bits())
     }
 
-    fn elements(&self) -> u64 {
-        self.len as u64
-    }
-
     fn inputs(&self, fill: Fill) -> Vec<Array> {
         let table = Array::from_fn(usize::from(S::MAX.to_u16()) + 1, |v| {
             S::from_u16(mix(7, v as u64) as u16 & S::MAX.to_u16())

@@ -11,7 +11,7 @@ use crate::family::{Failure, OnGpu, Outcome, Variant};
 const ITEMS: u32 = 16;
 
 pub(super) fn variants() -> Vec<Variant<Resident>> {
-    [32, 64, 128, 256, 1_024]
+    [32, 128, 1_024]
         .map(|units| {
             Variant::gpu(
                 format!("cubes of {units}"),
@@ -32,8 +32,7 @@ struct Shape {
 }
 
 fn run(problem: &Resident, call: &OnGpu<'_>, units: u32) -> Outcome {
-    let report = call.gpu.report();
-    let limits = Limits::of_device(report);
+    let limits = Limits::of_driver(&call.gpu.report().driver);
     let shared = match problem.warps {
         None => 0,
         Some(warps) => limits.shared_for(warps, units).ok_or_else(|| {
@@ -85,7 +84,7 @@ fn occupy<N: Size>(
     #[comptime] shape: Shape,
 ) {
     let mut place = CUBE_POS as u32 * comptime!(shape.units * items(shape.kernel)) + UNIT_POS;
-    // rung: occupancy on gpu: cubes of 32 | cubes of 64 | cubes of 128 | cubes of 256 | cubes of 1024
+    // rung: occupancy on gpu: cubes of 32 | cubes of 128 | cubes of 1024
     if comptime!(shape.held > 0) {
         // Written, and read where it might matter, or it would not be taken.
         let mut held = SharedMemory::<f32>::new(comptime!(shape.held.max(shape.units) as usize));

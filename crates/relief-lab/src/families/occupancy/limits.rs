@@ -2,8 +2,6 @@
 //!
 //! The figures are those of the table of technical specifications in NVIDIA's "CUDA C++ Programming Guide".
 
-use relief_kernels::device::DeviceReport;
-
 /// Units of a warp.
 const LANES: u32 = 32;
 
@@ -46,14 +44,8 @@ impl Limits {
         })
     }
 
-    /// Those of a device. One that does not tell is taken for compute capability 9.0: what is asked for is then the same as there, and
-    /// what comes of it is the device's affair.
-    #[must_use]
-    pub fn of_device(report: &DeviceReport) -> Self {
-        Self::of_driver(&report.driver)
-    }
-
-    /// The same from what a device's driver calls itself.
+    /// Those of a device, by what its driver calls itself. One that does not tell is taken for compute capability 9.0: what is asked for
+    /// is then the same as there, and what comes of it is the device's affair.
     #[must_use]
     pub fn of_driver(driver: &str) -> Self {
         const UNKNOWN: Limits = Limits {

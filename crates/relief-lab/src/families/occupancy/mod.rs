@@ -23,9 +23,7 @@ mod limits;
 pub use limits::Limits;
 
 use crate::array::{Array, Fill, Layout};
-use crate::family::{
-    AnyLadder, Class, Family, Ladder, Lesson, OnCpu, Operation, Outcome, Problem, Scale, Variant, Work,
-};
+use crate::family::{AnyLadder, Class, Family, Ladder, Lesson, Operation, Problem, Scale, Variant, Work};
 
 /// The family.
 #[must_use]
@@ -113,19 +111,7 @@ fn cases(kernel: Kernel, scale: Scale) -> Vec<Resident> {
 }
 
 fn variants() -> Vec<Variant<Resident>> {
-    let variants = vec![Variant::cpu(
-        "loop",
-        "a processor holds what it runs",
-        |p: &Resident, call: OnCpu<'_>| {
-            let from = call.inputs[0].slice::<f32>();
-            let to = call.outputs[0].slice_mut::<f32>();
-            for (to, from) in to.iter_mut().zip(from) {
-                *to = from + p.added();
-            }
-            Ok(()) as Outcome
-        },
-    )];
-    on_both!(variants, gpu::variants())
+    on_both!(Vec::new(), gpu::variants())
 }
 
 impl Resident {
@@ -144,10 +130,6 @@ impl Problem for Resident {
             Some(warps) => format!("{warps} warps, {words} f32"),
             None => format!("{words} f32"),
         }
-    }
-
-    fn elements(&self) -> u64 {
-        self.words as u64
     }
 
     /// Whole numbers below 2¹⁶, so that sums are exact.

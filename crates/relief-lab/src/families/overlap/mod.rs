@@ -24,13 +24,8 @@
 #[cfg(feature = "gpu")]
 mod gpu;
 
-use rayon::prelude::*;
-
-use super::part;
 use crate::array::{Array, Fill, Layout, mix};
-use crate::family::{
-    Class, Family, Ladder, Lesson, OnCpu, Operation, Outcome, Problem, Scale, Variant, Work,
-};
+use crate::family::{Class, Family, Ladder, Lesson, Operation, Problem, Scale, Variant, Work};
 use crate::machine::Machine;
 #[cfg(feature = "cuda")]
 use crate::record::Span;
@@ -143,8 +138,7 @@ fn sizes(scale: Scale) -> Vec<usize> {
     let usual: &[u64] = match (scale.class, scale.quick) {
         (Class::Gpu, true) => &[1 << 25],
         (Class::Gpu, false) => &[1 << 25, 1 << 28],
-        (Class::Cpu, _) => &[1 << 22],
-        (Class::Software, _) => &[1 << 18],
+        (Class::Cpu | Class::Software, _) => &[1 << 18],
     };
     let asked = scale.size.map(|size| vec![size as usize]);
     asked.unwrap_or_else(|| usual.iter().map(|words| *words as usize).collect())
@@ -172,12 +166,7 @@ enum Ways {
 }
 
 fn variants(ways: Ways) -> Vec<Variant<Overlap>> {
-    let variants = vec![Variant::cpu(
-        "threads",
-        "there is nowhere to go: a loop, dealt to all threads",
-        |p: &Overlap, call: OnCpu<'_>| on_host(p, call),
-    )];
-    on_both!(variants, gpu::variants(ways))
+    on_both!(Vec::new(), gpu::variants(ways))
 }
 
 /// Words that go to a device and come back in chunks, or are made there.
@@ -214,20 +203,6 @@ impl Overlap {
     }
 }
 
-fn on_host(problem: &Overlap, call: OnCpu<'_>) -> Outcome {
-    let part = part(problem.words);
-    let parts = call.outputs[0]
-        .slice_mut::<u32>()
-        .par_chunks_mut(part)
-        .enumerate();
-    parts.for_each(|(number, to)| {
-        for (place, to) in to.iter_mut().enumerate() {
-            *to = problem.result(number * part + place);
-        }
-    });
-    Ok(())
-}
-
 impl Problem for Overlap {
     fn label(&self) -> String {
         let words = crate::quantity::count(self.words as u64);
@@ -236,10 +211,6 @@ impl Problem for Overlap {
             Made::Sent => format!("{words} u32, chunks of {part}"),
             Made::Numbers => format!("{words} u32, bands of {part}"),
         }
-    }
-
-    fn elements(&self) -> u64 {
-        self.words as u64
     }
 
     /// None: variants send what they have in memory of their own, always the same.

@@ -1,10 +1,11 @@
-//! Sums over neighbours: the definition, and its approximation by rows and columns.
+//! Sums over neighbours: the definition.
 
 use cubecl::prelude::*;
-use relief_kernels::device::{Buffer, Operand, cover, launch};
+use relief_kernels::device::{Operand, cover, launch};
 
 use super::super::Picture;
-use crate::array::{Kind, Layout};
+use super::words_of_row;
+use crate::array::Kind;
 use crate::family::{Failure, OnGpu, Outcome};
 
 /// Units of a cube; each computes the pixels of a word.
@@ -24,51 +25,21 @@ pub(super) enum Way {
 /// What is compiled into a kernel of sums.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Plan {
-    from_bits: u32,
-    to_bits: u32,
+    bits: u32,
     way: Way,
-    axis: Axis,
     radius: u32,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Axis {
-    Both,
-    Row,
-    Column,
-}
-
 impl Plan {
-    fn of(picture: &Picture, way: Way, axis: Axis) -> Self {
-        let bits = 8 * picture.kind.bytes() as u32;
-        Self {
-            from_bits: bits,
-            to_bits: bits,
-            way,
-            axis,
-            radius: picture.radius() as u32,
-        }
-    }
-
     /// Pixels of a unit.
     const fn per(&self) -> u32 {
-        32 / self.to_bits
-    }
-
-    /// How far neighbours lie across, and down.
-    const fn reach(&self) -> (u32, u32) {
-        match self.axis {
-            Axis::Both => (self.radius, self.radius),
-            Axis::Row => (self.radius, 0),
-            Axis::Column => (0, self.radius),
-        }
+        32 / self.bits
     }
 
     /// Columns and rows of a tile: those of a cube and its neighbours, in whole words.
     const fn tile(&self) -> (u32, u32) {
-        let (across, down) = self.reach();
-        let width = SIDE.0 * self.per() + 2 * across;
-        (width.next_multiple_of(self.per()), SIDE.1 + 2 * down)
+        let width = SIDE.0 * self.per() + 2 * self.radius;
+        (width.next_multiple_of(self.per()), SIDE.1 + 2 * self.radius)
     }
 
     /// Words of the table of places, of that of differences, and of the tile; one where there is none.
@@ -84,33 +55,14 @@ impl Plan {
 
 /// The definition.
 pub(super) fn disc(picture: &Picture, call: &OnGpu<'_>, way: Way) -> Outcome {
-    let plan = Plan::of(picture, way, Axis::Both);
-    sums(picture, call, plan, &call.inputs[0], &call.outputs[0])
-}
-
-/// Floats between rows and columns.
-pub(super) fn between(picture: &Picture) -> Vec<Layout> {
-    vec![Layout::of::<f32>(picture.pitch() * picture.height)]
-}
-
-/// Rows, then columns of the result.
-pub(super) fn separable(picture: &Picture, call: &OnGpu<'_>, way: Way) -> Outcome {
-    let rows = Plan {
-        to_bits: 32,
-        ..Plan::of(picture, way, Axis::Row)
-    };
-    let columns = Plan {
-        from_bits: 32,
-        ..Plan::of(picture, way, Axis::Column)
-    };
-    sums(picture, call, rows, &call.inputs[0], &call.scratch[0])?;
-    sums(picture, call, columns, &call.scratch[0], &call.outputs[0])
-}
-
-fn sums(picture: &Picture, call: &OnGpu<'_>, plan: Plan, from: &Buffer, to: &Buffer) -> Outcome {
     if picture.width == 0 || picture.height == 0 {
         return Ok(());
     }
+    let plan = Plan {
+        bits: 8 * picture.kind.bytes() as u32,
+        way,
+        radius: picture.radius() as u32,
+    };
     let gpu = call.gpu;
     let (places, differences, tile) = plan.words();
     let bytes = 4 * (places + differences + tile);
@@ -118,23 +70,22 @@ fn sums(picture: &Picture, call: &OnGpu<'_>, plan: Plan, from: &Buffer, to: &Buf
         let reason = format!("{bytes} bytes of shared memory, more than a cube has");
         return Err(Failure::Unsupported(reason));
     }
-    let words = |bits: u32| (picture.pitch() as u32 * bits).div_ceil(32);
-    let columns = words(plan.to_bits);
+    let pitch = words_of_row(picture);
     let greatest = match picture.kind {
         Kind::U8 => 255.0,
         Kind::U16 => 65_535.0,
         _ => 1.0,
     };
+    let (from, to) = (&call.inputs[0], &call.outputs[0]);
     let range = f64::from(picture.range()) / f64::from(picture.greatest()) * greatest;
     // SAFETY: places of neighbours are brought into the picture, a tile holds those of all of its cube's pixels, and words stored are
     // compared with the picture's size.
     launch!(
         gpu, "bilateral sums", &plan, &[Operand::write("the output", to)],
-        cover((columns, picture.height as u32), SIDE),
+        cover((pitch, picture.height as u32), SIDE),
         unsafe sums_kernel(
-            from.array(1), to.array(1), picture.width as u32, picture.height as u32, words(plan.from_bits),
-            words(plan.to_bits), (-0.5 / f64::from(picture.sigma).powi(2)) as f32,
-            (-0.5 / range.powi(2)) as f32, plan))?;
+            from.array(1), to.array(1), picture.width as u32, picture.height as u32, pitch,
+            (-0.5 / f64::from(picture.sigma).powi(2)) as f32, (-0.5 / range.powi(2)) as f32, plan))?;
     Ok(())
 }
 
@@ -178,7 +129,6 @@ fn stage(
     #[comptime] plan: Plan,
 ) {
     let units = comptime!(SIDE.0 * SIDE.1);
-    let (across, down) = comptime!(plan.reach());
     let (tile_width, tile_height) = comptime!(plan.tile());
     if comptime!(plan.way >= Way::Tiled) {
         let mut square = UNIT_POS;
@@ -195,15 +145,16 @@ fn stage(
         }
     }
     if comptime!(plan.way >= Way::Tiled) {
-        let left = i32::cast_from(CUBE_POS_X * comptime!(SIDE.0 * plan.per())) - comptime!(across as i32);
-        let top = i32::cast_from(CUBE_POS_Y * comptime!(SIDE.1)) - comptime!(down as i32);
+        let left =
+            i32::cast_from(CUBE_POS_X * comptime!(SIDE.0 * plan.per())) - comptime!(plan.radius as i32);
+        let top = i32::cast_from(CUBE_POS_Y * comptime!(SIDE.1)) - comptime!(plan.radius as i32);
         let mut place = UNIT_POS;
         while place < comptime!(tile_width * tile_height) {
             let (column, row) = (place % tile_width, place / tile_width);
             let x = inside(left + i32::cast_from(column), size.0);
             let y = inside(top + i32::cast_from(row), size.1);
             let at = row * tile_width + column_of_tile(column, plan);
-            tile[at as usize] = sample(from, x, y, pitch, plan.from_bits);
+            tile[at as usize] = sample(from, x, y, pitch, plan.bits);
             place += units;
         }
     }
@@ -216,8 +167,7 @@ fn sums_kernel(
     to: &mut Array<u32>,
     width: u32,
     height: u32,
-    from_pitch: u32,
-    to_pitch: u32,
+    pitch: u32,
     space: f32,
     range: f32,
     #[comptime] plan: Plan,
@@ -232,42 +182,41 @@ fn sums_kernel(
         &mut differences,
         &mut tile,
         size,
-        from_pitch,
+        pitch,
         space,
         range,
         plan,
     );
     let (word, y) = (ABSOLUTE_POS_X, ABSOLUTE_POS_Y);
-    let across = comptime!(plan.reach().0 as i32);
-    let down = comptime!(plan.reach().1 as i32);
-    if word < to_pitch {
+    let reach = comptime!(plan.radius as i32);
+    if word < pitch {
         if y < height {
             let mut packed = u32::new(0);
             #[unroll]
             for s in 0..comptime!(plan.per()) {
                 let x = word * comptime!(plan.per()) + s;
                 if x < width {
-                    let middle = sample(from, x, y, from_pitch, plan.from_bits);
+                    let middle = sample(from, x, y, pitch, plan.bits);
                     let mut sum = 0.0f32;
                     let mut weights = 0.0f32;
-                    let mut dy = i32::cast_from(u32::new(0)) - down;
-                    while dy <= down {
+                    let mut dy = i32::cast_from(u32::new(0)) - reach;
+                    while dy <= reach {
                         let row = inside(i32::cast_from(y) + dy, height);
-                        let tile_row =
-                            u32::cast_from(i32::cast_from(UNIT_POS_Y) + down + dy) * comptime!(plan.tile().0);
-                        let mut dx = i32::cast_from(u32::new(0)) - across;
-                        while dx <= across {
+                        let tile_row = u32::cast_from(i32::cast_from(UNIT_POS_Y) + reach + dy)
+                            * comptime!(plan.tile().0);
+                        let mut dx = i32::cast_from(u32::new(0)) - reach;
+                        while dx <= reach {
                             let square = dx * dx + dy * dy;
                             if square <= comptime!((plan.radius * plan.radius) as i32) {
                                 let value = if comptime!(plan.way >= Way::Tiled) {
                                     // rung: bilateral on gpu: tiled
                                     let column = UNIT_POS_X * comptime!(plan.per()) + s;
-                                    let column = u32::cast_from(i32::cast_from(column) + across + dx);
+                                    let column = u32::cast_from(i32::cast_from(column) + reach + dx);
                                     tile[(tile_row + column_of_tile(column, plan)) as usize]
                                     // end
                                 } else {
                                     let column = inside(i32::cast_from(x) + dx, width);
-                                    sample(from, column, row, from_pitch, plan.from_bits)
+                                    sample(from, column, row, pitch, plan.bits)
                                 };
                                 let difference = value - middle;
                                 let weight = if comptime!(plan.way == Way::Tables) {
@@ -292,14 +241,14 @@ fn sums_kernel(
                         dy += 1;
                     }
                     let mean = sum / weights;
-                    if comptime!(plan.to_bits == 32) {
+                    if comptime!(plan.bits == 32) {
                         packed = u32::reinterpret(mean);
                     } else {
-                        packed |= u32::cast_from(mean + 0.5f32) << comptime!(s * plan.to_bits);
+                        packed |= u32::cast_from(mean + 0.5f32) << comptime!(s * plan.bits);
                     }
                 }
             }
-            to[(y * to_pitch + word) as usize] = packed;
+            to[(y * pitch + word) as usize] = packed;
         }
     }
 }

@@ -13,7 +13,6 @@ pub(super) enum Way {
     Plain,
     Spread,
     Check,
-    Neighbours,
     Halves,
 }
 
@@ -122,41 +121,30 @@ fn lower_square(
     let mut down = min(radius, height - 1u32 - y);
     let mut left = min(radius, x);
     let mut right = min(radius, width - 1u32 - x);
-    let mut any = true;
-    if comptime!(matches!(way, Way::Neighbours | Way::Halves)) {
+    if comptime!(matches!(way, Way::Halves)) {
         let above = is_white(mask, x, y - 1u32, width, height, row_words);
         let below = is_white(mask, x, y + 1u32, width, height, row_words);
         let before = is_white(mask, x - 1u32, y, width, height, row_words);
         let after = is_white(mask, x + 1u32, y, width, height, row_words);
-        if comptime!(matches!(way, Way::Halves)) {
-            // rung: distance on gpu: white, halves
-            // What lies beyond a white neighbour is nearer to it.
-            up = select(above, 0u32, up);
-            down = select(below, 0u32, down);
-            left = select(before, 0u32, left);
-            right = select(after, 0u32, right);
-            // end
-        } else if above && below && before && after {
-            // rung: distance on gpu: white, neighbours
-            // But for the pixel itself, which is lowered here.
-            least[place as usize].fetch_min(0u32);
-            any = false;
-            // end
-        }
-    }
-    if any {
-        // rung: distance on gpu: white
-        let mut row = y - up;
-        while row <= y + down {
-            let mut column = x - left;
-            while column <= x + right {
-                lower_one(least, place, column, row, pitch, radius, way);
-                column += 1u32;
-            }
-            row += 1u32;
-        }
+        // rung: distance on gpu: white, halves
+        // What lies beyond a white neighbour is nearer to it.
+        up = select(above, 0u32, up);
+        down = select(below, 0u32, down);
+        left = select(before, 0u32, left);
+        right = select(after, 0u32, right);
         // end
     }
+    // rung: distance on gpu: white
+    let mut row = y - up;
+    while row <= y + down {
+        let mut column = x - left;
+        while column <= x + right {
+            lower_one(least, place, column, row, pitch, radius, way);
+            column += 1u32;
+        }
+        row += 1u32;
+    }
+    // end
 }
 
 /// Lowers the minimum of (x, y) to its distance from pixel `place`, where it lies in the circle.

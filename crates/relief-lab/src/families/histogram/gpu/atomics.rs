@@ -1,4 +1,4 @@
-//! Counters that units share by atomic additions: in memory, of a cube, of a plane.
+//! Counters that units share by atomic additions: in memory, or of a cube.
 #![allow(unsafe_code)]
 
 use cubecl::prelude::*;
@@ -14,8 +14,6 @@ pub(super) enum Place {
     Memory,
     /// Those of its cube, added to the result in the end.
     Cube,
-    /// Those of its plane.
-    Plane,
 }
 
 /// What is compiled into the kernel.
@@ -24,7 +22,6 @@ struct Shape {
     place: Place,
     bits: u32,
     width: u32,
-    lanes: u32,
 }
 
 impl Shape {
@@ -33,19 +30,11 @@ impl Shape {
         self.width * 32 / self.bits
     }
 
-    /// Tables of counters in shared memory.
-    const fn tables(&self) -> u32 {
-        match self.place {
-            Place::Plane => UNITS / self.lanes,
-            Place::Memory | Place::Cube => 1,
-        }
-    }
-
     /// Counters in shared memory.
     const fn counters(&self) -> u32 {
         match self.place {
             Place::Memory => 1,
-            Place::Cube | Place::Plane => self.tables() << self.bits,
+            Place::Cube => 1 << self.bits,
         }
     }
 }
@@ -60,16 +49,11 @@ pub(super) fn count(problem: &Histogram, call: &OnGpu<'_>, place: Place, width: 
     let Ok(len) = u32::try_from(problem.len) else {
         return unsupported(format!("{} samples: counters have 32 bits", problem.len));
     };
-    let (least, most) = call.gpu.report().plane;
     let shape = Shape {
         place,
         bits: problem.bits(),
         width,
-        lanes: most,
     };
-    if least != most && place != Place::Memory {
-        return unsupported(format!("planes of {least} to {most} units"));
-    }
     let shared = call.gpu.report().shared_memory;
     if shape.counters() * 4 > shared {
         return unsupported(format!("{} counters in {shared} bytes", shape.counters()));
@@ -123,23 +107,16 @@ fn add_up<N: Size>(
         sync_cube();
     }
     // end
-    let mut table = u32::new(0);
-    // rung: histogram on gpu: private per plane
-    if comptime!(shape.place == Place::Plane) {
-        table = (UNIT_POS / comptime!(shape.lanes)) << comptime!(shape.bits);
-    }
-    // end
-
     // The same for all units of a cube, so that planes stay whole.
     let mut first = CUBE_POS as u32 * UNITS;
     let vectors = (len + comptime!(shape.samples() - 1)) / samples;
     while first < vectors {
         let place = first + UNIT_POS;
         if (first + UNITS) <= len / samples {
-            count_vector::<N>(from[place as usize], samples, &counters, out, table, true, shape);
+            count_vector::<N>(from[place as usize], samples, &counters, out, true, shape);
         } else if place < vectors {
             let left = len - place * samples;
-            count_vector::<N>(from[place as usize], left, &counters, out, table, false, shape);
+            count_vector::<N>(from[place as usize], left, &counters, out, false, shape);
         }
         first += CUBE_COUNT as u32 * UNITS;
     }
@@ -147,12 +124,8 @@ fn add_up<N: Size>(
     if comptime!(shape.place != Place::Memory) {
         sync_cube();
         let mut value = UNIT_POS;
-        while value < comptime!(1 << shape.bits) {
-            let mut sum = u32::new(0);
-            for k in 0..comptime!(shape.tables()) {
-                sum += counters[((k << comptime!(shape.bits)) + value) as usize].load();
-            }
-            out[(value * 2u32) as usize].fetch_add(sum);
+        while value < comptime!(shape.counters()) {
+            out[(value * 2u32) as usize].fetch_add(counters[value as usize].load());
             value += UNITS;
         }
     }
@@ -165,7 +138,6 @@ fn count_vector<N: Size>(
     left: u32,
     counters: &SharedMemory<Atomic<u32>>,
     out: &mut Array<Atomic<u32>>,
-    table: u32,
     #[comptime] whole: bool,
     #[comptime] shape: Shape,
 ) {
@@ -175,10 +147,10 @@ fn count_vector<N: Size>(
         let word = vector[comptime!((e * bits / 32) as usize)];
         let sample = (word >> comptime!(e * bits % 32)) & comptime!((1u32 << bits) - 1);
         if comptime!(whole) {
-            add(sample, counters, out, table, shape);
+            add(sample, counters, out, shape);
         } else {
             if e < left {
-                add(sample, counters, out, table, shape);
+                add(sample, counters, out, shape);
             }
         }
     }
@@ -189,7 +161,6 @@ fn add(
     sample: u32,
     counters: &SharedMemory<Atomic<u32>>,
     out: &mut Array<Atomic<u32>>,
-    table: u32,
     #[comptime] shape: Shape,
 ) {
     if comptime!(shape.place == Place::Memory) {
@@ -197,6 +168,6 @@ fn add(
         out[(sample * 2u32) as usize].fetch_add(1u32);
         // end
     } else {
-        counters[(table + sample) as usize].fetch_add(1u32);
+        counters[sample as usize].fetch_add(1u32);
     }
 }

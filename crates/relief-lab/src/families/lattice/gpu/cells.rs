@@ -4,41 +4,34 @@ use cubecl::prelude::*;
 use relief_kernels::device::{Operand, launch, line};
 use relief_kernels::policy::Tuning;
 
-use super::super::{Blended, Copies, Mean};
+use super::super::{Copies, Mean};
 use super::target::{blended, numbers, sample};
-use super::{DEFAULT, SPACE, countable, pitch, shifted_words};
+use super::{DEFAULT, SAMPLES, SPACE, countable, pitch, shifted_words};
 use crate::array::Layout;
 use crate::family::{Failure, OnGpu, Outcome, Variant};
 
 const UNITS: u32 = 256;
 
-pub(super) fn variants<T: Blended>(bits: u32) -> Vec<Variant<Mean<T>>> {
-    let kernel = match bits {
-        8 => "lattice ladder u8",
-        _ => "lattice ladder f32",
-    };
-    let scratch = |p: &Mean<T>| {
-        let words = shifted_words(&p.copies, 8 * size_of::<T>() as u32);
-        vec![Layout::of::<u32>(words)]
-    };
-    vec![
+pub(super) fn variants() -> [Variant<Mean>; 2] {
+    let scratch = |p: &Mean| vec![Layout::of::<u32>(shifted_words(&p.0))];
+    [
         Variant::gpu(
             "cell words",
             "one cell folded, then a word for each unit, sample by sample",
-            move |p: &Mean<T>, call: OnGpu<'_>| run(&p.copies, &call, bits, false),
+            |p: &Mean, call: OnGpu<'_>| run(&p.0, &call, false),
         )
         .scratch(scratch),
         Variant::gpu(
             "cell vectors",
             "one cell folded, stored with every shift; a vector is one load, several rows for a unit",
-            move |p: &Mean<T>, call: OnGpu<'_>| run(&p.copies, &call, bits, true),
+            |p: &Mean, call: OnGpu<'_>| run(&p.0, &call, true),
         )
         .scratch(scratch)
-        .tuned(kernel, SPACE, DEFAULT),
+        .tuned("lattice ladder u8", SPACE, DEFAULT),
     ]
 }
 
-fn run(copies: &Copies, call: &OnGpu<'_>, bits: u32, vectors: bool) -> Outcome {
+fn run(copies: &Copies, call: &OnGpu<'_>, vectors: bool) -> Outcome {
     if copies.width == 0 || copies.height == 0 {
         return Ok(());
     }
@@ -50,22 +43,20 @@ fn run(copies: &Copies, call: &OnGpu<'_>, bits: u32, vectors: bool) -> Outcome {
         return Err(Failure::Unsupported("a lattice of too long a period".to_owned()));
     }
     let numbers = numbers(copies)?;
-    let shape = (bits, vectors);
-    let words = shifted_words(copies, bits) as u32;
+    let words = shifted_words(copies) as u32;
     let (a, b, c, row) = (
         period.a() as u32,
         period.b() as u32,
         period.c() as u32,
-        (period.a() as u32).div_ceil(128 / bits),
+        (period.a() as u32).div_ceil(SAMPLES),
     );
     let (pattern, inverse) = (&call.inputs[0], 1.0 / copies.determinant() as f32);
     // SAFETY: words are compared with their number, of which the buffer of the cell holds as many.
     launch!(
-        call.gpu, "lattice ladder cell", &shape, &[Operand::write("the output", cell)],
+        call.gpu, "lattice ladder cell", &(), &[Operand::write("the output", cell)],
         line(call.gpu, words, UNITS),
         unsafe fold_cell(
-            pattern.array(1), cell.array(1), numbers.iter().copied().collect(), inverse, a, c, row, words,
-            bits))?;
+            pattern.array(1), cell.array(1), numbers.iter().copied().collect(), inverse, a, c, row, words))?;
     let tuning = match vectors {
         true => call.tuning,
         false => Tuning {
@@ -74,7 +65,7 @@ fn run(copies: &Copies, call: &OnGpu<'_>, bits: u32, vectors: bool) -> Outcome {
             vector: 1,
         },
     };
-    let (columns, height) = (pitch(copies, bits) / tuning.vector, copies.height as u32);
+    let (columns, height) = (pitch(copies, 8) / tuning.vector, copies.height as u32);
     let down = height.div_ceil(tuning.items);
     // Taller grids have several layers.
     let layers = down.div_ceil(65_535);
@@ -83,10 +74,10 @@ fn run(copies: &Copies, call: &OnGpu<'_>, bits: u32, vectors: bool) -> Outcome {
     // SAFETY: columns are compared with the vectors from one row to the next and rows with the raster's, and the output holds
     // as many vectors; columns of the cell are remainders by a and rows by c, so that every place lies in what was stored.
     launch!(
-        call.gpu, "lattice ladder repeat", &(shape, tuning), &[Operand::write("the output", out)],
+        call.gpu, "lattice ladder repeat", &tuning, &[Operand::write("the output", out)],
         (grid, CubeDim::new_1d(tuning.units)),
         unsafe repeat_cell(
-            width, cell.array(width), cell.array(1), out.array(width), a, b, c, row, columns, height, bits,
+            width, cell.array(width), cell.array(1), out.array(width), a, b, c, row, columns, height,
             tuning.items, tuning.vector))?;
     Ok(())
 }
@@ -101,21 +92,19 @@ fn fold_cell(
     c: u32,
     row: u32,
     words: u32,
-    #[comptime] bits: u32,
 ) {
     let place = ABSOLUTE_POS as u32;
     if place < words {
-        let per = comptime!(32 / bits);
         let vector = place / 4u32;
         let line = vector / row;
         let shift = line / c;
         let y = i32::cast_from(line % c);
-        let first = vector % row * comptime!(4 * per) + shift + place % 4u32 * per;
+        let first = vector % row * SAMPLES + shift + place % 4u32 * 4u32;
         let mut word = u32::new(0);
         #[unroll]
-        for k in 0..per {
+        for k in 0..4u32 {
             let x = i32::cast_from((first + k) % a);
-            word |= blended(pattern, numbers, inverse, x, y, bits, false) << comptime!(k * bits);
+            word |= blended(pattern, numbers, inverse, x, y, 8u32) << comptime!(8 * k);
         }
         cell[place as usize] = word;
     }
@@ -132,11 +121,10 @@ fn repeat_cell<N: Size>(
     row: u32,
     columns: u32,
     height: u32,
-    #[comptime] bits: u32,
     #[comptime] items: u32,
     #[comptime] vector: u32,
 ) {
-    let samples = comptime!(vector * 32 / bits);
+    let samples = comptime!(vector * 4);
     let column = ABSOLUTE_POS_X;
     let mut y = (CUBE_POS_Z * CUBE_COUNT_Y + CUBE_POS_Y) * items;
     if column < columns && y < height {
@@ -159,8 +147,8 @@ fn repeat_cell<N: Size>(
                     #[unroll]
                     for k in 0..samples {
                         // The copies without a shift hold their samples in order, row by row.
-                        let held = line * row * comptime!(128 / bits) + from;
-                        word |= sample(words, held, bits) << comptime!(k * bits);
+                        let held = line * row * SAMPLES + from;
+                        word |= sample(words, held, 8u32) << comptime!(8 * k);
                         from += 1u32;
                         if from == a {
                             from = u32::new(0);

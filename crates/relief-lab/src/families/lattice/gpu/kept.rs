@@ -4,9 +4,10 @@ use std::sync::{Mutex, PoisonError};
 
 use relief_kernels::device::{Buffer, Gpu};
 use relief_kernels::fused::{Cell, CellLayout, Plane};
-use relief_raster::{Depth, Period};
+use relief_raster::Depth;
 
-use super::super::{Blended, Copies};
+use super::super::Copies;
+use super::super::cpu::{cell_words, fold};
 use crate::family::{Failure, Outcome};
 use crate::measure::MOST_SETS;
 
@@ -43,13 +44,19 @@ impl<T: Clone> Kept<T> {
     }
 }
 
-/// The cell of a pattern of samples of so many bits, folded on the host.
-pub(super) fn cell(gpu: &Gpu, copies: &Copies, bytes: &[u8], bits: u32) -> Outcome<Cell> {
-    if bits == 8 {
-        return stored(gpu, copies, bytes);
-    }
-    let samples: Vec<f32> = bytes.chunks_exact(4).map(float).collect();
-    stored(gpu, copies, &samples)
+/// The cell of a pattern, folded on the host.
+pub(super) fn cell(gpu: &Gpu, copies: &Copies, bytes: &[u8]) -> Outcome<Cell> {
+    let (period, (width, height)) = (copies.period(), copies.size);
+    let count = period.cell() as usize;
+    let mut cell = vec![0; count];
+    fold(
+        copies,
+        &bytes[..width * height],
+        &mut cell,
+        &mut vec![0; cell_words(copies)],
+    );
+    let layout = CellLayout::fitting(count as u64, 8);
+    Ok(Cell::upload::<u8>(gpu, &cell, period, layout)?)
 }
 
 /// A pattern of bytes whose rows begin with words.
@@ -64,47 +71,4 @@ pub(super) fn plane(gpu: &Gpu, copies: &Copies, bytes: &[u8]) -> Outcome<Plane> 
     let (pitch, width, height) = (pitch as u32, width as u32, height as u32);
     let plane = Plane::new(buffer, 0, pitch, width, height, Depth::Eight);
     plane.ok_or_else(|| Failure::Failed("a pattern of nothing".to_owned()))
-}
-
-fn float(bytes: &[u8]) -> f32 {
-    let mut word = [0; 4];
-    word.copy_from_slice(bytes);
-    f32::from_le_bytes(word)
-}
-
-fn stored<T: Blended>(gpu: &Gpu, copies: &Copies, pattern: &[T]) -> Outcome<Cell> {
-    let period = copies.period();
-    let count = period.cell() as usize;
-    let (mut sums, mut counts) = (vec![T::Sum::default(); count], vec![0; count]);
-    for (at, sample) in pattern.iter().enumerate().take(copies.size.0 * copies.size.1) {
-        if *sample != T::default() {
-            let x = copies.offset.0 + (at % copies.size.0) as i64;
-            let y = copies.offset.1 + (at / copies.size.0) as i64;
-            let (column, row) = period.reduce(x, y);
-            let place = (row * period.a() + column) as usize;
-            sums[place] += sample.sum();
-            counts[place] += 1;
-        }
-    }
-    let means = sums.iter().zip(&counts).map(|(sum, n)| T::mean(*sum, *n));
-    let cell: Vec<T> = means.collect();
-    if size_of::<T>() == 1 {
-        let layout = CellLayout::fitting(count as u64, 8);
-        return Ok(Cell::upload::<u8>(
-            gpu,
-            bytemuck::cast_slice(&cell),
-            period,
-            layout,
-        )?);
-    }
-    let along = |columns: u64| 2 * columns as i64;
-    let halves = Period::spanned((along(period.a()), 0), (along(period.b()), period.c() as i64));
-    let halves = halves.ok_or_else(|| Failure::Unsupported("too large a cell".to_owned()))?;
-    let layout = CellLayout::fitting(2 * count as u64, 16);
-    Ok(Cell::upload::<u16>(
-        gpu,
-        bytemuck::cast_slice(&cell),
-        halves,
-        layout,
-    )?)
 }

@@ -1,12 +1,11 @@
 //! Over the copies: each is written or added to the raster.
 
-use cubecl::ir::{ElemType, FloatKind, StorageType, Type};
 use cubecl::prelude::*;
 use relief_kernels::copy::gpu::fill;
-use relief_kernels::device::{Buffer, Operand, cubes, launch, on_client, start};
+use relief_kernels::device::{Buffer, Operand, cubes, launch, line, on_client, start};
 
 use super::super::Copies;
-use super::target::{as_float, mean, sample};
+use super::target::{mean, sample};
 use super::{countable, pitch};
 use crate::family::{Failure, OnGpu, Outcome};
 
@@ -22,11 +21,8 @@ pub(super) enum Dealt {
 pub(super) enum Write {
     Store,
     Exchange,
-    Greatest,
-    /// Sum and count in one word, the count in the top 8 bits.
-    AddPacked,
-    /// A sum of floats, and a count in the second half.
-    AddFloat,
+    /// Bytes: sum and count in one word, the count in the top 8 bits.
+    Add,
 }
 
 /// Units of a cube.
@@ -72,40 +68,27 @@ pub(super) fn written(copies: &Copies, call: &OnGpu<'_>, dealt: Dealt, write: Wr
     scatter(copies, call, &call.outputs[0], 32, dealt, write)
 }
 
-/// Every sample of every copy other than 0 is added and counted; then sums are divided.
-pub(super) fn added(copies: &Copies, call: &OnGpu<'_>, bits: u32) -> Outcome {
+/// Every sample of every copy other than 0 is added and counted; then sums are divided. Of bytes.
+pub(super) fn added(copies: &Copies, call: &OnGpu<'_>) -> Outcome {
     let (sums, out) = (&call.scratch[0], &call.outputs[0]);
-    let words = u64::from(pitch(copies, bits)) * copies.height as u64;
+    let words = u64::from(pitch(copies, 8)) * copies.height as u64;
     if words == 0 {
         return Ok(());
     }
     countable(call.gpu, sums)?;
-    let write = match bits {
-        // 255 samples of 8 bits fit the 24 bits of a sum.
-        8 if copies.overlap() > 64.0 => {
-            return Err(Failure::Unsupported("too many copies for a word".to_owned()));
-        }
-        8 => Write::AddPacked,
-        _ if !adds_floats(call) => return Err(Failure::Unsupported("no atomic addition of f32".to_owned())),
-        _ => Write::AddFloat,
-    };
+    // 255 samples of 8 bits fit the 24 bits of a sum.
+    if copies.overlap() > 64.0 {
+        return Err(Failure::Unsupported("too many copies for a word".to_owned()));
+    }
     fill(call.gpu, sums, sums.words(), 0)?;
-    scatter(copies, call, sums, bits, Dealt::Cubes, write)?;
-    let grid = cubes(call.gpu, (words as u32).div_ceil(UNITS));
+    scatter(copies, call, sums, 8, Dealt::Cubes, Write::Add)?;
     let words = words as u32;
     // SAFETY: words are compared with their number, those between rows among them, of which the output holds as many; of sums
-    // there is one for each sample of these words, and for floats as many counts after half of the words.
+    // there is one for each sample of these words.
     launch!(
-        call.gpu, "lattice divide", &bits, &[Operand::write("the output", out)],
-        (grid, CubeDim::new_1d(UNITS)),
-        unsafe divide(sums.array(1), out.array(1), words, (sums.words() / 2) as u32, bits))?;
+        call.gpu, "lattice divide", &(), &[Operand::write("the output", out)], line(call.gpu, words, UNITS),
+        unsafe divide(sums.array(1), out.array(1), words))?;
     Ok(())
-}
-
-fn adds_floats(call: &OnGpu<'_>) -> bool {
-    let atomic = Type::new(StorageType::Atomic(ElemType::Float(FloatKind::F32)));
-    let usage = on_client!(call.gpu, client => client.properties().atomic_type_usage(atomic));
-    usage.contains(cubecl::ir::features::AtomicUsage::Add)
 }
 
 fn scatter(copies: &Copies, call: &OnGpu<'_>, to: &Buffer, bits: u32, dealt: Dealt, write: Write) -> Outcome {
@@ -125,16 +108,13 @@ fn scatter(copies: &Copies, call: &OnGpu<'_>, to: &Buffer, bits: u32, dealt: Dea
     // Where no copy covers the first pixel, nothing proves that the kernel ran: the comparison does.
     on_client!(call.gpu, client => {
         let (pattern, numbers) = (pattern.array(1), range.numbers.into_iter().collect());
-        let (grid, words) = ((grid, CubeDim::new_1d(UNITS)), || to.array(1));
+        let (grid, to) = ((grid, CubeDim::new_1d(UNITS)), to.array(1));
         // SAFETY: copies are compared with their number, samples with the pattern's, pixels with the raster's sides; `to` holds a
-        // word for each pixel and for what lies between rows, twice as many for floats that are counted. Stores that race store
-        // the same word.
+        // word for each pixel and for what lies between rows. Stores that race store the same word.
         match write {
-            Write::Store => start!(client, grid, unsafe stores(pattern, words(), numbers, across, count, dealt)),
-            Write::AddFloat => start!(client, grid, unsafe sums(
-                pattern, words(), words(), numbers, across, count, (to.words() / 2) as u32, dealt)),
+            Write::Store => start!(client, grid, unsafe stores(pattern, to, numbers, across, count, dealt)),
             _ => start!(client, grid, unsafe atomics(
-                pattern, words(), numbers, across, count, bits, dealt, write)),
+                pattern, to, numbers, across, count, bits, dealt, write)),
         }
     });
     Ok(())
@@ -224,10 +204,6 @@ fn atomics(
                     // rung: lattice/stores on gpu: cubes exchange | units exchange
                     to[word as usize].swap(sample);
                     // end
-                } else if comptime!(matches!(write, Write::Greatest)) {
-                    // rung: lattice/stores on gpu: cubes greatest | units greatest
-                    to[word as usize].fetch_max(sample);
-                    // end
                 } else if sample != 0u32 {
                     // rung: lattice on gpu: atomic
                     to[word as usize].fetch_add(sample | 0x0100_0000u32);
@@ -239,53 +215,16 @@ fn atomics(
     }
 }
 
-/// Sums of floats, and counts from word `half` on of the same memory.
 #[cube(launch_unchecked)]
-fn sums(
-    pattern: &Array<u32>,
-    to: &mut Array<Atomic<f32>>,
-    counts: &mut Array<Atomic<u32>>,
-    numbers: &Sequence<i32>,
-    across: u32,
-    count: u32,
-    half: u32,
-    #[comptime] dealt: Dealt,
-) {
-    let (copy, first, step) = share(dealt);
-    let samples = u32::cast_from(*numbers.index(6usize) * *numbers.index(7usize));
-    let mut at = first;
-    if copy < count {
-        while at < samples {
-            let word = word_of(numbers, copy, across, at);
-            if word != 0xffff_ffffu32 {
-                let sample = pattern[at as usize];
-                if sample != 0u32 {
-                    to[word as usize].fetch_add(f32::reinterpret(sample));
-                    counts[(half + word) as usize].fetch_add(1u32);
-                }
-            }
-            at += step;
-        }
-    }
-}
-
-#[cube(launch_unchecked)]
-fn divide(sums: &Array<u32>, out: &mut Array<u32>, words: u32, half: u32, #[comptime] bits: u32) {
+fn divide(sums: &Array<u32>, out: &mut Array<u32>, words: u32) {
     let place = ABSOLUTE_POS as u32;
     if place < words {
-        if comptime!(bits == 32) {
-            let sum = as_float(sums[place as usize], bits);
-            out[place as usize] = mean(sum, sums[(half + place) as usize], bits);
-        } else {
-            let per = comptime!(32 / bits);
-            let mut word = u32::new(0);
-            #[unroll]
-            for k in 0..per {
-                let both = sums[(place * per + k) as usize];
-                let sum = f32::cast_from(both & 0x00ff_ffffu32);
-                word |= mean(sum, both >> 24u32, bits) << comptime!(k * bits);
-            }
-            out[place as usize] = word;
+        let mut word = u32::new(0);
+        #[unroll]
+        for k in 0..4u32 {
+            let both = sums[(place * 4u32 + k) as usize];
+            word |= mean(both & 0x00ff_ffffu32, both >> 24u32) << comptime!(8 * k);
         }
+        out[place as usize] = word;
     }
 }

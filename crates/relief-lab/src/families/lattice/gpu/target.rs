@@ -4,7 +4,7 @@ use cubecl::prelude::*;
 use relief_kernels::device::{Operand, launch, line};
 
 use super::super::stores::Agreeing;
-use super::super::{Blended, Copies, Mean};
+use super::super::{Copies, Mean};
 use super::{countable, pitch};
 use crate::family::{Failure, OnGpu, Outcome, Variant};
 
@@ -14,11 +14,11 @@ const UNITS: u32 = 256;
 /// How far from right rounded coordinates may be.
 const SLACK: f64 = 0.01;
 
-pub(super) fn variant<T: Blended>(bits: u32) -> Variant<Mean<T>> {
+pub(super) fn variant() -> Variant<Mean> {
     Variant::gpu(
         "target",
         "a unit for each word, the copies in a window of cells around its coordinates",
-        move |problem: &Mean<T>, call: OnGpu<'_>| run(&problem.copies, &call, bits, false),
+        |problem: &Mean, call: OnGpu<'_>| run(&problem.0, &call, 8),
     )
 }
 
@@ -26,7 +26,7 @@ pub(super) fn any() -> Variant<Agreeing> {
     Variant::gpu(
         "target",
         "a unit for each pixel, the last copy in a window of cells",
-        |problem: &Agreeing, call: OnGpu<'_>| run(&problem.copies, &call, 32, true),
+        |problem: &Agreeing, call: OnGpu<'_>| run(&problem.copies, &call, 32),
     )
 }
 
@@ -60,7 +60,7 @@ pub(super) fn numbers(copies: &Copies) -> Outcome<[i32; 12]> {
     .map(|number| number as i32))
 }
 
-fn run(copies: &Copies, call: &OnGpu<'_>, bits: u32, any: bool) -> Outcome {
+fn run(copies: &Copies, call: &OnGpu<'_>, bits: u32) -> Outcome {
     let words = u64::from(pitch(copies, bits)) * copies.height as u64;
     if words == 0 {
         return Ok(());
@@ -73,11 +73,10 @@ fn run(copies: &Copies, call: &OnGpu<'_>, bits: u32, any: bool) -> Outcome {
     // SAFETY: words are compared with their number, those between rows among them, of which the output holds as many; places
     // in the pattern are compared with its sides.
     launch!(
-        call.gpu, "lattice over the target", &(bits, any), &[Operand::write("the output", out)],
+        call.gpu, "lattice over the target", &bits, &[Operand::write("the output", out)],
         line(call.gpu, words, UNITS),
         unsafe over_target(
-            pattern.array(1), out.array(1), numbers.iter().copied().collect(), inverse, pitch, words, bits,
-            any))?;
+            pattern.array(1), out.array(1), numbers.iter().copied().collect(), inverse, pitch, words, bits))?;
     Ok(())
 }
 
@@ -90,7 +89,6 @@ fn over_target(
     pitch: u32,
     words: u32,
     #[comptime] bits: u32,
-    #[comptime] any: bool,
 ) {
     let place = ABSOLUTE_POS as u32;
     if place < words {
@@ -100,14 +98,14 @@ fn over_target(
         #[unroll]
         for k in 0..comptime!(32 / bits) {
             let x = first + comptime!(k as i32);
-            let sample = blended(pattern, numbers, inverse, x, y, bits, any);
+            let sample = blended(pattern, numbers, inverse, x, y, bits);
             word |= sample << comptime!(k * bits);
         }
         out[place as usize] = word;
     }
 }
 
-/// The mean of the copies over (x, y), or any of their samples, as bits.
+/// The mean of the copies over (x, y), of bytes, or any of their samples, of words.
 #[cube]
 pub(super) fn blended(
     pattern: &Array<u32>,
@@ -116,7 +114,6 @@ pub(super) fn blended(
     x: i32,
     y: i32,
     #[comptime] bits: u32,
-    #[comptime] any: bool,
 ) -> u32 {
     let ux = *numbers.index(0usize);
     let uy = *numbers.index(1usize);
@@ -129,7 +126,7 @@ pub(super) fn blended(
     let i = i32::cast_from(Floor::floor(f32::cast_from(vy * x - vx * y) * inverse));
     let j = i32::cast_from(Floor::floor(f32::cast_from(ux * y - uy * x) * inverse));
     let mut result = u32::new(0);
-    let mut sum = f32::new(0.0);
+    let mut sum = u32::new(0);
     let mut count = u32::new(0);
     // rung: lattice on gpu: target
     let mut b = *numbers.index(10usize);
@@ -140,10 +137,10 @@ pub(super) fn blended(
         while a <= *numbers.index(9usize) {
             if qx >= 0i32 && qx < width && qy >= 0i32 && qy < height {
                 let sample = sample(pattern, u32::cast_from(qy * width + qx), bits);
-                if comptime!(any) {
+                if comptime!(bits == 32) {
                     result = sample;
                 } else if sample != 0u32 {
-                    sum += as_float(sample, bits);
+                    sum += sample;
                     count += 1u32;
                 }
             }
@@ -154,8 +151,8 @@ pub(super) fn blended(
         b += 1i32;
     }
     // end
-    if comptime!(!any) {
-        result = mean(sum, count, bits);
+    if comptime!(bits == 8) {
+        result = mean(sum, count);
     }
     result
 }
@@ -171,24 +168,10 @@ pub(super) fn sample(pattern: &Array<u32>, at: u32, #[comptime] bits: u32) -> u3
     }
 }
 
+/// The mean of `count` bytes, 0 for none: (2·sum + n) / (2·n), whose quotient a half more in the numerator moves up by less than to the
+/// next integer, and by far more than a division is rounded by, for n < 256.
 #[cube]
-pub(super) fn as_float(sample: u32, #[comptime] bits: u32) -> f32 {
-    if comptime!(bits == 32) {
-        f32::reinterpret(sample)
-    } else {
-        f32::cast_from(sample)
-    }
-}
-
-/// The mean of `count` samples, as bits; 0 for none. Bytes: (2·sum + n) / (2·n), whose quotient a half more in the
-/// numerator moves up by less than to the next integer, and by far more than a division is rounded by, for n < 256.
-#[cube]
-pub(super) fn mean(sum: f32, count: u32, #[comptime] bits: u32) -> u32 {
-    let n = f32::cast_from(max(count, 1u32));
-    if comptime!(bits == 32) {
-        u32::reinterpret(sum / n)
-    } else {
-        let numerator = 2.0f32 * sum + f32::cast_from(count) + 0.5f32;
-        u32::cast_from(numerator / (2.0f32 * n))
-    }
+pub(super) fn mean(sum: u32, count: u32) -> u32 {
+    let numerator = f32::cast_from(2u32 * sum + count) + 0.5f32;
+    u32::cast_from(numerator / f32::cast_from(2u32 * max(count, 1u32)))
 }
