@@ -247,7 +247,6 @@ impl Problem for Selected {
     }
 }
 
-/// Writes a count as two words.
 fn variants() -> Vec<Variant<Selected>> {
     let of = |name, idea, way: fn(&Selected, &[Array], &mut [Array]) -> usize| {
         Variant::cpu(name, idea, move |p: &Selected, call: OnCpu<'_>| -> Outcome {
