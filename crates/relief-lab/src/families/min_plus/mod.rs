@@ -7,11 +7,8 @@
 //! Least work: n³ operations, each an addition with its minimum (the source, and the figures of others, count two), and every number once. An
 //! operand is used n times, so operations bind where it is kept near.
 //!
-//! Numbers of 16 bits are computed as integers of 32: two numbers are two fused instructions (VIADDMNMX) on Hopper, which has one for both
-//! (VIADDMNMX.U16x2, `__viaddmin_u16x2` of CUDA C++; with saturation two). NVRTC 13 makes that instruction of nothing but the intrinsic, which a
-//! kernel in Rust cannot name: of sums and minima of two halves in a struct it makes five instructions (two VIMNMX.U16x2, each for one half,
-//! two additions, a permutation), of halves taken out of a word and put back nine. Two can be had for lengths below 2¹³: an addition of
-//! words, and the minimum of pairs of f16, whose order is that of whole numbers up to 31 744 (HMNMX2); that is no u16 any more, so it is not here.
+//! Numbers of 16 bits are computed as integers of 32. Hopper has one instruction for the sums and minima of two of them (VIADDMNMX.U16x2), which
+//! a compiler makes of an intrinsic alone that a kernel in Rust cannot name.
 //!
 //! `min-plus/paths` is what it is for: shortest paths between all pairs.
 //!
