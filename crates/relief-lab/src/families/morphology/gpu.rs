@@ -8,11 +8,11 @@ use relief_numeric::element::Element;
 use relief_numeric::morphology::Operator;
 use relief_numeric::morphology::gpu::{self as production, Morphology, Size};
 
-use super::{Dilation, squared};
+use super::Dilation;
 use crate::array::{Kind, Layout};
 use crate::family::{Failure, OnGpu, Outcome, Problem as _, Variant};
 
-pub(super) fn variants(kind: Kind, separable: bool) -> Vec<Variant<Dilation>> {
+pub(super) fn variants(separable: bool) -> Vec<Variant<Dilation>> {
     let of = |name, idea, way| Variant::gpu(name, idea, move |p: &Dilation, call| simple(p, &call, way));
     let mut variants = vec![
         of(
@@ -31,24 +31,6 @@ pub(super) fn variants(kind: Kind, separable: bool) -> Vec<Variant<Dilation>> {
             )
             .scratch(|p| vec![Layout::of::<u32>(p.width * p.height)]),
         );
-    }
-    // Sums of f32 are rounded twice.
-    if separable && kind != Kind::F32 {
-        variants.push(Variant::gpu(
-            "square",
-            "as if it were not separable",
-            |p: &Dilation, call| {
-                let function = p
-                    .whole_function()
-                    .and_then(|function| squared(p.radius, &function));
-                let function = function.ok_or_else(|| Failure::Failed("no such function".to_owned()))?;
-                let size = size(p);
-                let (from, to) = (&call.inputs[0], &call.outputs[0]);
-                Morphology::new(call.gpu, Operator::Dilation, &function, p.kind.element())?
-                    .apply(call.gpu, size, from, to)?;
-                Ok(())
-            },
-        ));
     }
     let idea = "four columns of some rows for a unit, from vectors in shared memory";
     variants.push(
@@ -79,8 +61,6 @@ pub(super) fn words(p: &Dilation) -> Vec<u32> {
         _ => Vec::new(),
     }
 }
-
-// rung: morphology on gpu: square = `tuned` with a height for each place of the square
 
 const fn size(p: &Dilation) -> Size {
     Size {

@@ -19,7 +19,7 @@ use crate::array::{Array, Fill, Kind, Layout, mix};
 use crate::family::{Class, Family, Ladder, Lesson, Operation, Problem, Scale, Work};
 
 fn ladder(name: &'static str, about: &'static str, kind: Kind, separable: bool) -> Box<Ladder<Dilation>> {
-    let variants = on_both!(cpu::variants(kind, separable), gpu::variants(kind, separable));
+    let variants = on_both!(cpu::variants(), gpu::variants(separable));
     let of = move |(width, height, radius)| Dilation {
         kind,
         separable,
@@ -291,17 +291,6 @@ fn function<H: relief_numeric::morphology::Height>(
     }
 }
 
-/// A function with a height for each place of its square, as if it were not separable.
-fn squared<H: relief_numeric::morphology::Height>(
-    radius: u32,
-    function: &StructuringFunction<H>,
-) -> Option<StructuringFunction<H>> {
-    let reach = radius as i32;
-    let places = (-reach..=reach).flat_map(|t| (-reach..=reach).map(move |s| (s, t)));
-    let heights: Vec<_> = places.map(|(s, t)| function.height(s, t)).collect();
-    StructuringFunction::new(radius, &heights).ok()
-}
-
 impl Problem for Dilation {
     fn label(&self) -> String {
         let kind = self.kind.name();
@@ -314,23 +303,13 @@ impl Problem for Dilation {
 
     /// The picture; heights as production's kernels take them, and as the others do: by the place of the sample.
     fn inputs(&self, fill: Fill) -> Vec<Array> {
-        let bits: Vec<u32> = match self.kind {
-            Kind::F32 => {
-                let (one, other) = self.heights();
-                one.iter()
-                    .rev()
-                    .chain(other.iter().rev())
-                    .map(|height| height.to_bits())
-                    .collect()
-            }
-            _ => {
-                let (one, other) = self.whole_heights();
-                one.iter()
-                    .rev()
-                    .chain(other.iter().rev())
-                    .map(|height| height.cast_unsigned())
-                    .collect()
-            }
+        fn reversed<H: Copy>((one, other): (Vec<H>, Vec<H>), bits: fn(H) -> u32) -> Vec<u32> {
+            let heights = one.iter().rev().chain(other.iter().rev());
+            heights.map(|height| bits(*height)).collect()
+        }
+        let bits = match self.kind {
+            Kind::F32 => reversed(self.heights(), f32::to_bits),
+            _ => reversed(self.whole_heights(), i32::cast_unsigned),
         };
         let words = self.production_words();
         vec![
