@@ -63,7 +63,11 @@ pub(super) fn variants(like: Reduce) -> Vec<Variant<Reduce>> {
                 Step::LastPlane,
             ),
             of("many per unit", "cubes step over all numbers", Step::Many),
-            of("vectors", "four numbers at a load; lanes exchange registers", Step::Vectors),
+            of(
+                "vectors",
+                "four numbers at a load; lanes exchange registers",
+                Step::Vectors,
+            ),
         ]);
     }
     variants.push(

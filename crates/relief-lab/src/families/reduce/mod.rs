@@ -73,7 +73,10 @@ pub fn family() -> Family {
             loses: "Harris's steps in order: interleaved addressing diverges, strided addressing meets \
                     bank conflicts, one number a thread leaves memory idle.",
         },
-        ladders: of_one_row().chain([Box::new(rows())]).map(|ladder| ladder as _).collect(),
+        ladders: of_one_row()
+            .chain([Box::new(rows())])
+            .map(|ladder| ladder as _)
+            .collect(),
     }
 }
 

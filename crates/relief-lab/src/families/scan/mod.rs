@@ -40,7 +40,11 @@ pub fn family() -> Family {
     ];
     let exclusive = [
         ("scan/exclusive-u32", "out(i) = Σ in(k), k < i, u32", Element::U32),
-        ("scan/exclusive-u8", "out(i) = Σ in(k), k < i, u8 → u32", Element::U8),
+        (
+            "scan/exclusive-u8",
+            "out(i) = Σ in(k), k < i, u8 → u32",
+            Element::U8,
+        ),
         ("scan/exclusive-f32", "out(i) = Σ in(k), k < i, f32", Element::F32),
     ];
     let of = |kind| move |(name, about, element)| ladder(name, about, kind, element) as _;

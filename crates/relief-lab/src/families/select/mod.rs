@@ -43,7 +43,11 @@ pub fn family() -> Family {
                 ladder("select/u32", Kind::U32, variants(Kind::U32)).cases(|scale| all(Kind::U32, scale)),
             ),
             Box::new(ladder("select/u8", Kind::U8, variants(Kind::U8)).cases(|scale| all(Kind::U8, scale))),
-            Box::new(everyone("select/densities").axis("per cent kept").cases(densities)),
+            Box::new(
+                everyone("select/densities")
+                    .axis("per cent kept")
+                    .cases(densities),
+            ),
             Box::new(everyone("select/sizes").axis("log2 n").cases(sizes)),
             Box::new(selections::ladder(What::Flagged)),
             Box::new(selections::ladder(What::Within)),

@@ -75,7 +75,11 @@ mod gpu {
 
     pub(super) fn variants() -> Vec<Variant<Votes>> {
         vec![
-            Variant::gpu("every unit", "every unit adds to one counter", |p: &Votes, call| vote(p, &call, 1)),
+            Variant::gpu(
+                "every unit",
+                "every unit adds to one counter",
+                |p: &Votes, call| vote(p, &call, 1),
+            ),
             Variant::gpu(
                 "first lane",
                 "the first lane adds for its plane",
@@ -90,20 +94,15 @@ mod gpu {
         let words = problem.0 as u32;
         let grid = cubes(gpu, words.div_ceil(UNITS));
         let (from, out) = (&call.inputs[0], &call.outputs[0]);
-        gpu.launch(
-            "votes",
-            &lanes,
-            &[Operand::write("the output", out)],
-            || {
-                let (one, unit) = (CubeCount::Static(1, 1, 1), CubeDim::new_1d(1));
-                let (grid, dim) = (grid.clone(), CubeDim::new_1d(UNITS));
-                // SAFETY: words are compared with their number; the result has one.
-                on_client!(gpu, client => {
-                    start!(client, (one, unit), unsafe clear(out.array(1)));
-                    start!(client, (grid, dim), unsafe total(from.array(1), out.array(1), words, lanes));
-                });
-            },
-        )?;
+        gpu.launch("votes", &lanes, &[Operand::write("the output", out)], || {
+            let (one, unit) = (CubeCount::Static(1, 1, 1), CubeDim::new_1d(1));
+            let (grid, dim) = (grid.clone(), CubeDim::new_1d(UNITS));
+            // SAFETY: words are compared with their number; the result has one.
+            on_client!(gpu, client => {
+                start!(client, (one, unit), unsafe clear(out.array(1)));
+                start!(client, (grid, dim), unsafe total(from.array(1), out.array(1), words, lanes));
+            });
+        })?;
         Ok(())
     }
 

@@ -20,7 +20,10 @@ pub(super) fn variant<const PLANES: u32, const WIDTH: u32>(
     name: &'static str,
     idea: &'static str,
 ) -> Variant<Select> {
-    Variant::gpu(name, idea, |p: &Select, call: OnGpu<'_>| compact(p, &call, PLANES, WIDTH)).scratch(|_| {
+    Variant::gpu(name, idea, |p: &Select, call: OnGpu<'_>| {
+        compact(p, &call, PLANES, WIDTH)
+    })
+    .scratch(|_| {
         [PLANES as usize, PLANES as usize, scratch_words(PLANES.into())]
             .map(Layout::of::<u32>)
             .into()
@@ -38,10 +41,7 @@ fn compact(problem: &Select, call: &OnGpu<'_>, planes: u32, width: u32) -> Outco
     let shape = Shape { planes, width, lanes };
     // Whole chunks as wide as a plane.
     let each = words.div_ceil(lanes * width).div_ceil(planes) * lanes * width;
-    let grid = (
-        cubes(gpu, planes.div_ceil(UNITS / lanes)),
-        CubeDim::new_1d(UNITS),
-    );
+    let grid = (cubes(gpu, planes.div_ceil(UNITS / lanes)), CubeDim::new_1d(UNITS));
     let vector = width as usize;
     // SAFETY: words are compared with their number and planes with theirs, which the buffers hold.
     launch!(

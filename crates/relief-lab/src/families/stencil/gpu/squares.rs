@@ -113,26 +113,48 @@ fn word_of<W: Numeric>(
     #[comptime] shape: Shape,
 ) -> W {
     let per_word = comptime!(shape.samples.per_word());
+    let side = 2u32 * radius + 1u32;
     let mut values = Array::<f32>::new(comptime!(per_word as usize));
     #[unroll]
     for b in 0..per_word {
         let x = w * per_word + b;
         let mut value = f32::new(0.0);
         if x < width {
-            value = value_of::<W>(
-                source,
-                weights,
-                tile,
-                x,
-                y,
-                x0 + b,
-                y0,
-                width,
-                height,
-                pitch,
-                radius,
-                shape,
-            );
+            let mut down = f32::new(0.0);
+            for dy in 0..side {
+                for dx in 0..side {
+                    let p = match shape.place {
+                        Place::Tile(t) => tile[((y0 + dy) * comptime!(t.width) + x0 + b + dx) as usize],
+                        Place::Anywhere => {
+                            // rung: stencil on gpu: naive
+                            let column = nearest((x + dx) as i32 - radius as i32, width);
+                            let row = nearest((y + dy) as i32 - radius as i32, height);
+                            pixel::<W>(source, column, row, pitch, comptime!(shape.samples))
+                            // end
+                        }
+                    };
+                    match comptime!(shape.combine) {
+                        Combine::Weighted => {
+                            value += p * weights[(dy * side + dx) as usize];
+                        }
+                        Combine::Least => {
+                            if dy + dx == 0 {
+                                value = p;
+                            }
+                            value = min(value, p);
+                        }
+                        Combine::Edges => {
+                            // 1, 2, 1 times −1, 0, 1.
+                            let (i, j) = (dx as i32 - 1i32, dy as i32 - 1i32);
+                            value += p * f32::cast_from(i * (2i32 - j * j));
+                            down += p * f32::cast_from(j * (2i32 - i * i));
+                        }
+                    }
+                }
+            }
+            if comptime!(matches!(shape.combine, Combine::Edges)) {
+                value = f32::abs(value) + f32::abs(down);
+            }
             if comptime!(matches!(shape.combine, Combine::Weighted)) {
                 value = (value + half) * inverse;
                 if comptime!(matches!(shape.samples, Samples::Bytes)) {
@@ -143,91 +165,6 @@ fn word_of<W: Numeric>(
         values[comptime!(b as usize)] = value;
     }
     word::<W>(&values, comptime!(shape.samples))
-}
-
-/// Pixel (`dx` − radius, `dy` − radius) from pixel (x, y).
-#[cube]
-#[allow(clippy::too_many_arguments)]
-fn around<W: Numeric>(
-    source: &Array<W>,
-    tile: &SharedMemory<f32>,
-    x: u32,
-    y: u32,
-    x0: u32,
-    y0: u32,
-    dx: u32,
-    dy: u32,
-    width: u32,
-    height: u32,
-    pitch: u32,
-    radius: u32,
-    #[comptime] shape: Shape,
-) -> f32 {
-    match shape.place {
-        Place::Tile(t) => tile[((y0 + dy) * comptime!(t.width) + x0 + dx) as usize],
-        Place::Anywhere => {
-            // rung: stencil on gpu: naive
-            let column = nearest((x + dx) as i32 - radius as i32, width);
-            let row = nearest((y + dy) as i32 - radius as i32, height);
-            pixel::<W>(source, column, row, pitch, comptime!(shape.samples))
-            // end
-        }
-    }
-}
-
-#[cube]
-#[allow(clippy::too_many_arguments)]
-fn value_of<W: Numeric>(
-    source: &Array<W>,
-    weights: &Array<f32>,
-    tile: &SharedMemory<f32>,
-    x: u32,
-    y: u32,
-    x0: u32,
-    y0: u32,
-    width: u32,
-    height: u32,
-    pitch: u32,
-    radius: u32,
-    #[comptime] shape: Shape,
-) -> f32 {
-    let side = 2u32 * radius + 1u32;
-    let mut value = f32::new(0.0);
-    let mut down = f32::new(0.0);
-    for dy in 0..side {
-        for dx in 0..side {
-            let p = around::<W>(
-                source, tile, x, y, x0, y0, dx, dy, width, height, pitch, radius, shape,
-            );
-            match comptime!(shape.combine) {
-                Combine::Weighted => {
-                    value += p * weights[(dy * side + dx) as usize];
-                }
-                Combine::Least => {
-                    if dy + dx == 0 {
-                        value = p;
-                    }
-                    value = min(value, p);
-                }
-                Combine::Greatest => {
-                    if dy + dx == 0 {
-                        value = p;
-                    }
-                    value = max(value, p);
-                }
-                Combine::Edges => {
-                    // 1, 2, 1 times −1, 0, 1.
-                    let (i, j) = (dx as i32 - 1i32, dy as i32 - 1i32);
-                    value += p * f32::cast_from(i * (2i32 - j * j));
-                    down += p * f32::cast_from(j * (2i32 - i * i));
-                }
-            }
-        }
-    }
-    if comptime!(matches!(shape.combine, Combine::Edges)) {
-        value = f32::abs(value) + f32::abs(down);
-    }
-    value
 }
 
 pub(super) fn tiled(problem: &Stencil, call: &OnGpu<'_>) -> Outcome {
