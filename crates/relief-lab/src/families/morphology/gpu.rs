@@ -242,43 +242,15 @@ fn sample<L: Numeric>(
     number
 }
 
-/// The sample at (x, y), from the tile where there is one.
-#[cube]
-fn seen_at<L: Numeric>(
-    source: &Array<u32>,
-    seen: &SharedMemory<L>,
-    place: u32,
-    x: u32,
-    y: u32,
-    width: u32,
-    height: u32,
-    pitch: u32,
-    least: u32,
-    #[comptime] plan: Plan,
-) -> L {
-    if comptime!(plan.tile) {
-        seen[place as usize]
-    } else {
-        sample::<L>(source, x, y, width, height, pitch, least, plan)
-    }
-}
-
 /// A result as a sample's bits; 0 past the width.
 #[cube]
 fn finished<L: Numeric>(most: L, x: u32, width: u32, #[comptime] plan: Plan) -> u32 {
-    select(x < width, bits::<L>(most, plan), 0u32)
-}
-
-#[cube]
-fn bits<L: Numeric>(most: L, #[comptime] plan: Plan) -> u32 {
-    if comptime!(plan.is_float()) {
-        u32::reinterpret(most)
-    } else {
-        u32::reinterpret(max(
-            min(i32::reinterpret(most), comptime!(plan.most() as i32)),
-            0i32,
-        ))
+    let mut bits = u32::reinterpret(most);
+    if comptime!(!plan.is_float()) {
+        let most = min(i32::reinterpret(most), comptime!(plan.most() as i32));
+        bits = u32::reinterpret(max(most, 0i32));
     }
+    select(x < width, bits, 0u32)
 }
 
 #[cube(launch_unchecked)]
@@ -318,18 +290,14 @@ fn dilate_words<L: Numeric>(
                 let mut most = L::reinterpret(least);
                 for t in 0..side {
                     for s in 0..side {
-                        let mut number = seen_at::<L>(
-                            source,
-                            &seen,
-                            (UNIT_POS_Y + t) * across + UNIT_POS_X * per + k + s,
-                            x + s - comptime!(plan.radius),
-                            y + t - comptime!(plan.radius),
-                            width,
-                            height,
-                            pitch,
-                            least,
-                            plan,
-                        );
+                        let mut number = L::reinterpret(least);
+                        if comptime!(plan.tile) {
+                            let place = (UNIT_POS_Y + t) * across + UNIT_POS_X * per + k + s;
+                            number = seen[place as usize];
+                        } else {
+                            let (x, y) = (x + s - comptime!(plan.radius), y + t - comptime!(plan.radius));
+                            number = sample::<L>(source, x, y, width, height, pitch, least, plan);
+                        }
                         // rung: morphology on gpu: definition
                         if comptime!(plan.separable) {
                             number = number + heights[s as usize] + heights[(side + t) as usize];

@@ -44,6 +44,21 @@ fn ladder(name: &'static str, about: &'static str, kind: Kind, separable: bool) 
 /// The family.
 #[must_use]
 pub fn family() -> Family {
+    let any = [
+        ("morphology/dilation-u8", Kind::U8),
+        ("morphology/dilation-u16", Kind::U16),
+        ("morphology/dilation-f32", Kind::F32),
+    ];
+    let sum = [
+        ("morphology/paraboloid-u8", Kind::U8),
+        ("morphology/paraboloid-u16", Kind::U16),
+        ("morphology/paraboloid-f32", Kind::F32),
+    ];
+    let of = |about, separable| move |(name, kind)| ladder(name, about, kind, separable) as _;
+    let any = any.into_iter().map(of("dilation by k × k heights", false));
+    let sum = sum
+        .into_iter()
+        .map(of("dilation by a sum of k and k heights", true));
     Family {
         name: "morphology",
         about: "max-plus convolutions: an addition and a maximum for each height of a structuring function",
@@ -56,44 +71,7 @@ pub fn family() -> Family {
             loses: "The definition loads two numbers for each sum. A tile in shared memory cuts the \
                     latency and not the number of loads. Two separable kernels write the picture between.",
         },
-        ladders: vec![
-            ladder(
-                "morphology/dilation-u8",
-                "dilation by k × k heights, u8",
-                Kind::U8,
-                false,
-            ),
-            ladder(
-                "morphology/dilation-u16",
-                "dilation by k × k heights, u16",
-                Kind::U16,
-                false,
-            ),
-            ladder(
-                "morphology/dilation-f32",
-                "dilation by k × k heights, f32",
-                Kind::F32,
-                false,
-            ),
-            ladder(
-                "morphology/paraboloid-u8",
-                "dilation by a sum of k and k heights, u8",
-                Kind::U8,
-                true,
-            ),
-            ladder(
-                "morphology/paraboloid-u16",
-                "dilation by a sum of k and k heights, u16",
-                Kind::U16,
-                true,
-            ),
-            ladder(
-                "morphology/paraboloid-f32",
-                "dilation by a sum of k and k heights, f32",
-                Kind::F32,
-                true,
-            ),
-        ],
+        ladders: any.chain(sum).collect(),
     }
 }
 
