@@ -79,14 +79,12 @@ fn variant(name: &'static str, idea: &'static str, way: impl Way) -> Variant<Pro
         match p.numbers {
             Numbers::Signed | Numbers::NonNegative => run::<f32, f32>(p, call, &way),
             Numbers::Integers => run::<u32, i32>(p, call, &way),
-            Numbers::Shorts => run::<u16, u16>(p, call, &way),
         }
     });
     variant.scratch(|p| {
         let words = match p.numbers {
             Numbers::Signed | Numbers::NonNegative => scratch::<f32>(p),
             Numbers::Integers => scratch::<i32>(p),
-            Numbers::Shorts => scratch::<u16>(p),
         };
         vec![Layout {
             kind: p.numbers.kind(),

@@ -13,7 +13,7 @@ pub(super) fn variants(numbers: Numbers) -> Vec<Variant<Product>> {
     let mut variants = Vec::new();
     let step = match numbers {
         Numbers::Signed | Numbers::NonNegative => Step::Found,
-        Numbers::Integers | Numbers::Shorts => Step::Integer,
+        Numbers::Integers => Step::Integer,
     };
     if numbers == Numbers::Signed {
         variants.extend(of_the_source());
