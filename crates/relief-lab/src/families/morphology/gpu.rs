@@ -290,14 +290,12 @@ fn dilate_words<L: Numeric>(
                 let mut most = L::reinterpret(least);
                 for t in 0..side {
                     for s in 0..side {
-                        let mut number = L::reinterpret(least);
-                        if comptime!(plan.tile) {
-                            let place = (UNIT_POS_Y + t) * across + UNIT_POS_X * per + k + s;
-                            number = seen[place as usize];
+                        let mut number = if comptime!(plan.tile) {
+                            seen[((UNIT_POS_Y + t) * across + UNIT_POS_X * per + k + s) as usize]
                         } else {
                             let (x, y) = (x + s - comptime!(plan.radius), y + t - comptime!(plan.radius));
-                            number = sample::<L>(source, x, y, width, height, pitch, least, plan);
-                        }
+                            sample::<L>(source, x, y, width, height, pitch, least, plan)
+                        };
                         // rung: morphology on gpu: definition
                         if comptime!(plan.separable) {
                             number = number + heights[s as usize] + heights[(side + t) as usize];

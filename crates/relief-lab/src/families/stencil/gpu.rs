@@ -76,12 +76,12 @@ pub(super) fn variants(subject: Subject, kind: Kind) -> Vec<Variant<Stencil>> {
         Variant::gpu(
             "naive",
             "every unit loads the squares of its pixels",
-            |p: &Stencil, call| squares::naive(p, &call),
+            |p: &Stencil, call| squares::squares(p, &call, false),
         ),
         Variant::gpu(
             "tiled",
             "tiles with their border in shared memory; units load several pixels",
-            |p: &Stencil, call| squares::tiled(p, &call),
+            |p: &Stencil, call| squares::squares(p, &call, true),
         ),
     ];
     if subject == Subject::Box {
