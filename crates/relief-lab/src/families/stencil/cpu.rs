@@ -42,47 +42,33 @@ impl Sample for f32 {
     }
 }
 
+type Run = fn(&Stencil, OnCpu<'_>) -> Outcome;
+
 pub(super) fn variants(subject: Subject) -> Vec<Variant<Stencil>> {
-    let mut variants = vec![Variant::cpu(
+    let of = |name, idea, bytes: Run, floats: Run| {
+        Variant::cpu(name, idea, move |p: &Stencil, call| match p.kind {
+            Kind::U8 => bytes(p, call),
+            _ => floats(p, call),
+        })
+    };
+    let mut variants = vec![of(
         "definition",
         "the square of each pixel",
-        |p: &Stencil, call| match p.kind {
-            Kind::U8 => definition::<u8>(p, call),
-            _ => definition::<f32>(p, call),
-        },
+        definition::<u8>,
+        definition::<f32>,
     )];
     if matches!(subject, Subject::Box | Subject::Gauss | Subject::Extreme) {
-        variants.push(Variant::cpu(
-            "separable",
-            "columns, then rows",
-            |p: &Stencil, call| match p.kind {
-                Kind::U8 => separable::<u8>(p, call),
-                _ => separable::<f32>(p, call),
-            },
-        ));
+        let idea = "columns, then rows";
+        variants.push(of("separable", idea, separable::<u8>, separable::<f32>));
     }
     if subject == Subject::Box {
-        variants.push(Variant::cpu(
-            "running sum",
-            "what enters is added, what leaves is taken away",
-            |p: &Stencil, call| match p.kind {
-                Kind::U8 => running_sum::<u8>(p, call),
-                _ => running_sum::<f32>(p, call),
-            },
-        ));
+        let idea = "what enters is added, what leaves is taken away";
+        variants.push(of("running sum", idea, running_sum::<u8>, running_sum::<f32>));
     }
     if subject == Subject::Extreme {
-        variants.push(
-            Variant::cpu(
-                "van Herk",
-                "runs of pixels, backwards and forwards",
-                |p: &Stencil, call| match p.kind {
-                    Kind::U8 => van_herk::<u8>(p, call),
-                    _ => van_herk::<f32>(p, call),
-                },
-            )
-            .scratch(|p| vec![p.layout()]),
-        );
+        let idea = "runs of pixels, backwards and forwards";
+        let runs = of("van Herk", idea, van_herk::<u8>, van_herk::<f32>);
+        variants.push(runs.scratch(|p| vec![p.layout()]));
     }
     variants.push(
         Variant::cpu(
