@@ -7,14 +7,13 @@ use relief_lab::{Ceilings, Machine, Plan, Row, Verdict, families, measure};
 const NOT_EVERYWHERE: [&str; 3] = ["matmul/bf16", "matmul/f16", "overlap/chunk"];
 
 /// Ladders that ask a question instead of offering a choice, on processors and devices, or on devices alone.
-const WITHOUT_PRODUCTION: [&str; 17] = [
+const WITHOUT_PRODUCTION: [&str; 16] = [
     "map/offset",
     "map/stride",
     "lattice/stores",
     "banks",
     "votes/elect",
     "votes/divergence",
-    "votes/product",
     "bilateral/u8",
     "bilateral/f32",
     "bilateral/separable-u8",

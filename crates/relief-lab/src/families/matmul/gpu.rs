@@ -244,46 +244,6 @@ fn tiles(
     }
 }
 
-/// Puts a slice of both operands, `side` rows of the left one and as many columns of the right one, into shared memory.
-#[cube]
-#[allow(clippy::too_many_arguments)]
-fn put(
-    left: &Array<f32>,
-    right: &Array<f32>,
-    lefts: &mut SharedMemory<f32>,
-    rights: &mut SharedMemory<f32>,
-    top: u32,
-    start: u32,
-    begin: u32,
-    rows: u32,
-    inner: u32,
-    pitch: u32,
-    columns: u32,
-    #[comptime] side: u32,
-    #[comptime] units: u32,
-) {
-    #[unroll]
-    for i in 0..comptime!(side * EIGHT / units) {
-        let place = UNIT_POS + comptime!(i * units);
-        let (row, k) = (top + place / EIGHT, begin + place % EIGHT);
-        let mut number = f32::new(0.0);
-        if row < rows {
-            if k < inner {
-                number = left[(row * pitch + k) as usize];
-            }
-        }
-        lefts[place as usize] = number;
-        let (k, column) = (begin + place / side, start + place % side);
-        let mut other = f32::new(0.0);
-        if k < inner {
-            if column < columns {
-                other = right[(k * columns + column) as usize];
-            }
-        }
-        rights[place as usize] = other;
-    }
-}
-
 /// Eight rows of sums for each unit, `across` columns of them, 1 or 8: 64 × 64 or 128 × 128 of a cube.
 #[cube(launch_unchecked)]
 #[allow(clippy::too_many_arguments)]
@@ -312,21 +272,27 @@ fn eight_rows(
     }
     let mut begin = u32::new(0);
     while begin < inner {
-        put(
-            left,
-            right,
-            &mut lefts,
-            &mut rights,
-            top,
-            start,
-            begin,
-            rows,
-            inner,
-            pitch,
-            columns,
-            side,
-            units,
-        );
+        // A slice of both operands: `side` rows of the left one and as many columns of the right one.
+        #[unroll]
+        for i in 0..comptime!(side * EIGHT / units) {
+            let place = UNIT_POS + comptime!(i * units);
+            let (y, k) = (top + place / EIGHT, begin + place % EIGHT);
+            let mut number = f32::new(0.0);
+            if y < rows {
+                if k < inner {
+                    number = left[(y * pitch + k) as usize];
+                }
+            }
+            lefts[place as usize] = number;
+            let (k, x) = (begin + place / side, start + place % side);
+            let mut other = f32::new(0.0);
+            if k < inner {
+                if x < columns {
+                    other = right[(k * columns + x) as usize];
+                }
+            }
+            rights[place as usize] = other;
+        }
         sync_cube();
         // rung: matmul on gpu: columns of eight | squares of eight
         #[unroll]

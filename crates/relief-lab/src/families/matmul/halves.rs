@@ -5,11 +5,11 @@
 //! The bound is that of the device's matrix instructions fed from registers, and of multiply-adds of f32 where there are none. Libraries that
 //! use the instructions of Hopper for whole groups of planes, which the runtime does not offer, may pass it.
 
-use relief_numeric::matmul::cpu::{Operand, multiply, scratch_len};
+use relief_numeric::matmul::cpu::Operand;
 #[cfg(feature = "gpu")]
 use relief_numeric::matmul::gpu;
 use relief_numeric::matmul::{bf16, f16};
-use relief_numeric::matrix::{Matrix, MatrixMut};
+use relief_numeric::matrix::Matrix;
 
 use super::cpu::scratch_of_deal;
 use super::{PERIOD, product};
@@ -159,15 +159,6 @@ fn variants() -> Vec<Variant<Halves>> {
             },
         ),
         Variant::cpu(
-            "packed",
-            "the production kernel on one thread",
-            |p: &Halves, call| match p.half {
-                Half::F16 => packed::<f16>(p, call),
-                Half::Bf16 => packed::<bf16>(p, call),
-            },
-        )
-        .scratch(|p| vec![Layout::of::<f32>(scratch_len(p.shape.inner, p.shape.columns))]),
-        Variant::cpu(
             "threads",
             "all threads pack the right operand, then take rows each",
             |p: &Halves, call| match p.half {
@@ -235,14 +226,6 @@ fn rows<T: Operand + bytemuck::Pod>(p: &Halves, call: OnCpu<'_>) -> Outcome {
         }
     }
     Ok(())
-}
-
-fn packed<T: Operand + bytemuck::Pod>(p: &Halves, call: OnCpu<'_>) -> Outcome {
-    let (left, right) = operands::<T>(p, &call)?;
-    let columns = p.shape.columns;
-    let result = call.outputs[0].slice_mut::<f32>();
-    let result = MatrixMut::new(result, p.shape.rows, columns, columns)?;
-    Ok(multiply(left, right, result, call.scratch[0].slice_mut())?)
 }
 
 fn threads<T: Operand + bytemuck::Pod>(p: &Halves, call: OnCpu<'_>) -> Outcome {

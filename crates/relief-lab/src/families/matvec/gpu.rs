@@ -21,7 +21,6 @@ enum Step {
     ColumnTile,
     ColumnVectors,
     Row,
-    RowTiles,
     Plane,
     PlaneVectors,
 }
@@ -90,11 +89,6 @@ pub(super) fn variants(side: Side) -> Vec<Variant<Product>> {
                 Step::Row,
             ),
             of(
-                "tiles of both",
-                "tiles of the matrix by way of shared memory",
-                Step::RowTiles,
-            ),
-            of(
                 "plane per row",
                 "lanes take neighbouring numbers and add up at the end",
                 Step::Plane,
@@ -154,7 +148,6 @@ fn simple(p: &Product, call: &OnGpu<'_>, step: Step) -> Outcome {
         Step::ColumnVectors => (columns / 4).div_ceil(UNITS),
         Step::Tiles => columns.div_ceil(TILE),
         Step::Row => rows.div_ceil(UNITS),
-        Step::RowTiles => rows.div_ceil(TILE),
         Step::Plane | Step::PlaneVectors => rows.div_ceil(UNITS / lanes),
     };
     let (matrix, x, y) = (&call.inputs[0], &call.inputs[1], &call.outputs[0]);
@@ -172,8 +165,7 @@ fn simple(p: &Product, call: &OnGpu<'_>, step: Step) -> Outcome {
     match step {
         Step::ColumnTile => step!(down_columns, line; 1, 1, 1;),
         Step::ColumnVectors => step!(down_vectors, line, 4; 4, 1, 4;),
-        Step::Tiles => step!(tiles, square; 1, 1, 1; true),
-        Step::RowTiles => step!(tiles, square; 1, 1, 1; false),
+        Step::Tiles => step!(tiles, square; 1, 1, 1;),
         Step::Row => step!(along_row, line; 1, 1, 1;),
         Step::Plane => step!(planes, line, 1; 1, 1, 1; lanes, 1),
         Step::PlaneVectors => step!(planes, line, 4; 4, 4, 1; lanes, 4),
@@ -236,61 +228,39 @@ fn down_vectors<N: Size>(
     // end
 }
 
-/// Tiles of the matrix and parts of x in shared memory: 16 sums of a cube, along rows or, `down`, along columns.
+/// Tiles of the matrix and parts of x in shared memory: 16 sums of a cube.
 #[cube(launch_unchecked)]
-fn tiles(
-    matrix: &Array<f32>,
-    x: &Array<f32>,
-    y: &mut Array<f32>,
-    rows: u32,
-    columns: u32,
-    #[comptime] down: bool,
-) {
-    // A column more than a tile has, so that neither rows nor columns share banks.
-    let mut tile = SharedMemory::<f32>::new(comptime!((TILE * (TILE + 1)) as usize));
+fn tiles(matrix: &Array<f32>, x: &Array<f32>, y: &mut Array<f32>, rows: u32, columns: u32) {
+    let mut tile = SharedMemory::<f32>::new(comptime!((TILE * TILE) as usize));
     let mut part = SharedMemory::<f32>::new(comptime!(TILE as usize));
     let (across, below) = (UNIT_POS_X, UNIT_POS_Y);
-    let first = CUBE_POS as u32 * TILE;
-    let mut inner = columns;
-    let mut outer = rows;
-    if comptime!(down) {
-        inner = rows;
-        outer = columns;
-    }
+    let column = CUBE_POS as u32 * TILE + across;
     let mut sum = f32::new(0.0);
     let mut begin = u32::new(0);
-    while begin < inner {
-        let mut row = first + below;
-        let mut column = begin + across;
-        if comptime!(down) {
-            row = begin + below;
-            column = first + across;
-        }
+    while begin < rows {
+        let row = begin + below;
         let mut number = f32::new(0.0);
         if row < rows {
             if column < columns {
                 number = matrix[(row * columns + column) as usize];
             }
         }
-        tile[(below * comptime!(TILE + 1) + across) as usize] = number;
+        tile[(below * TILE + across) as usize] = number;
         if below == 0 {
             let mut factor = f32::new(0.0);
-            if begin + across < inner {
+            if begin + across < rows {
                 factor = x[(begin + across) as usize];
             }
             part[across as usize] = factor;
         }
         sync_cube();
-        // rung: matvec on gpu: tiles of both
+        // rung: matvec/columns on gpu: tiles of both
         // Unit k of the first 16 has sum k.
         if below == 0 {
             #[unroll]
             for k in 0..TILE {
-                let mut at = across * comptime!(TILE + 1) + k;
-                if comptime!(down) {
-                    at = comptime!(k * (TILE + 1)) + across;
-                }
-                sum = fma(part[comptime!(k as usize)], tile[at as usize], sum);
+                let number = tile[(comptime!(k * TILE) + across) as usize];
+                sum = fma(part[comptime!(k as usize)], number, sum);
             }
         }
         // end
@@ -298,8 +268,8 @@ fn tiles(
         begin += TILE;
     }
     if below == 0 {
-        if first + across < outer {
-            y[(first + across) as usize] = sum;
+        if column < columns {
+            y[column as usize] = sum;
         }
     }
 }

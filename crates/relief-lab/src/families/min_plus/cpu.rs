@@ -47,24 +47,18 @@ pub(super) fn variants() -> Vec<Variant<Product>> {
         variant(
             "transposed",
             "b is turned first: both are read along rows",
-            Transposed(Along::One),
-        ),
-        variant(
-            "four minima",
-            "four chains of minima instead of one",
-            Transposed(Along::Four),
+            Transposed { vectors: false },
         ),
         variant(
             "vectors",
-            "a minimum for each lane of some vectors",
-            Transposed(Along::Vectors),
+            "a minimum for each lane of some vectors instead of one",
+            Transposed { vectors: true },
         ),
         variant(
-            "rows",
-            "a row of results takes a(i, k) + row k of b: no chain, but a load and a store a step",
-            Rows { together: 1 },
+            "eight rows",
+            "a row of results takes a(i, k) + row k of b, of eight rows at a time: no chain",
+            EightRows,
         ),
-        variant("eight rows", "eight rows of b at a time", Rows { together: 8 }),
         variant("packed", "production on one thread: tiles in registers", Packed),
         variant(
             "threads",
@@ -85,14 +79,12 @@ fn variant(name: &'static str, idea: &'static str, way: impl Way) -> Variant<Pro
         match p.numbers {
             Numbers::Signed | Numbers::NonNegative => run::<f32, f32>(p, call, &way),
             Numbers::Integers => run::<u32, i32>(p, call, &way),
-            Numbers::Shorts => run::<u16, u16>(p, call, &way),
         }
     });
     variant.scratch(|p| {
         let words = match p.numbers {
             Numbers::Signed | Numbers::NonNegative => scratch::<f32>(p),
             Numbers::Integers => scratch::<i32>(p),
-            Numbers::Shorts => scratch::<u16>(p),
         };
         vec![Layout {
             kind: p.numbers.kind(),
@@ -153,14 +145,9 @@ impl Way for Naive {
     }
 }
 
-#[derive(Clone, Copy)]
-enum Along {
-    One,
-    Four,
-    Vectors,
+struct Transposed {
+    vectors: bool,
 }
-
-struct Transposed(Along);
 
 impl Way for Transposed {
     fn take<T: Length>(&self, operands: &Operands<'_, T>, result: &mut [T], scratch: &mut [T]) -> Outcome {
@@ -177,10 +164,9 @@ impl Way for Transposed {
         for (i, result) in result.chunks_exact_mut(operands.pitch).enumerate() {
             let row = operands.row_of_a(i);
             for (result, column) in result.iter_mut().zip(turned.chunks_exact(n)) {
-                let least = match self.0 {
-                    Along::One => along::<T, 1>(row, column),
-                    Along::Four => along::<T, 4>(row, column),
-                    Along::Vectors => along_vectors(isa, row, column),
+                let least = match self.vectors {
+                    true => along_vectors(isa, row, column),
+                    false => along::<T, 1>(row, column),
                 };
                 *result = least.result();
             }
@@ -192,7 +178,7 @@ impl Way for Transposed {
 /// The least sum of a row and a column, by so many chains.
 #[inline(always)]
 fn along<T: Length, const CHAINS: usize>(row: &[T], column: &[T]) -> T {
-    // rung: min-plus on cpu: four minima
+    // rung: min-plus on cpu: vectors
     let mut least = [T::FARTHEST; CHAINS];
     let ((rows, row), (columns, column)) = (row.as_chunks::<CHAINS>(), column.as_chunks::<CHAINS>());
     for (a, b) in rows.iter().zip(columns) {
@@ -206,35 +192,29 @@ fn along<T: Length, const CHAINS: usize>(row: &[T], column: &[T]) -> T {
     // end
 }
 
-// rung: min-plus on cpu: vectors
 versions! {
     fn along_vectors<T: Length>(row: &[T], column: &[T]) -> T {
         along::<T, 64>(row, column)
     }
 }
-// end
 
-struct Rows {
-    together: usize,
-}
+struct EightRows;
 
-impl Way for Rows {
+impl Way for EightRows {
     fn take<T: Length>(&self, operands: &Operands<'_, T>, result: &mut [T], _: &mut [T]) -> Outcome {
         let isa = Isa::best();
         for (i, result) in result.chunks_exact_mut(operands.pitch).enumerate() {
             let result = &mut result[..operands.n];
             result.fill(T::FARTHEST);
-            let row = operands.row_of_a(i);
-            let mut k = 0;
-            while k < operands.n {
-                if self.together == 8 && k + 8 <= operands.n {
-                    let rows = [0, 1, 2, 3, 4, 5, 6, 7].map(|q| operands.row_of_b(k + q));
-                    let numbers = [0, 1, 2, 3, 4, 5, 6, 7].map(|q| row[k + q].operand());
-                    take_eight(isa, numbers, rows, result);
-                    k += 8;
-                } else {
-                    take_row(isa, row[k].operand(), operands.row_of_b(k), result);
-                    k += 1;
+            let (row, whole) = (operands.row_of_a(i), operands.n / 8 * 8);
+            for k in (0..whole).step_by(8) {
+                let rows = [0, 1, 2, 3, 4, 5, 6, 7].map(|q| operands.row_of_b(k + q));
+                let numbers = [0, 1, 2, 3, 4, 5, 6, 7].map(|q| row[k + q].operand());
+                take_eight(isa, numbers, rows, result);
+            }
+            for (k, a) in row.iter().enumerate().skip(whole) {
+                for (result, b) in result.iter_mut().zip(operands.row_of_b(k)) {
+                    *result = lesser(a.operand().plus(b.operand()), *result);
                 }
             }
             result.iter_mut().for_each(|value| *value = value.result());
@@ -242,16 +222,6 @@ impl Way for Rows {
         Ok(())
     }
 }
-
-// rung: min-plus on cpu: rows
-versions! {
-    fn take_row<T: Length>(a: T, row: &[T], result: &mut [T]) {
-        for (result, b) in result.iter_mut().zip(row) {
-            *result = lesser(a.plus(b.operand()), *result);
-        }
-    }
-}
-// end
 
 versions! {
     fn take_eight<T: Length>(a: [T; 8], rows: [&[T]; 8], result: &mut [T]) {

@@ -3,7 +3,7 @@
 
 use cubecl::prelude::*;
 use relief_kernels::device::{Operand, cover, launch};
-use relief_numeric::min_plus::gpu::{self as production, Arrival, Layout, Matrix, Size, Step};
+use relief_numeric::min_plus::gpu::{self as production, Layout, Matrix, Size, Step};
 
 use super::{Numbers, Product};
 use crate::array::Layout as Memory;
@@ -13,49 +13,18 @@ pub(super) fn variants(numbers: Numbers) -> Vec<Variant<Product>> {
     let mut variants = Vec::new();
     let step = match numbers {
         Numbers::Signed | Numbers::NonNegative => Step::Found,
-        Numbers::Integers | Numbers::Shorts => Step::Integer,
+        Numbers::Integers => Step::Integer,
     };
     if numbers == Numbers::Signed {
         variants.extend(of_the_source());
     }
     let idea = "tiles by way of shared memory, results in registers, operands as vectors";
-    let layouts = [
-        ("8 × 8 sums", 64, 8, 8, Arrival::Held),
-        ("copied by the device", 256, 8, 16, Arrival::Straight),
-        ("8 × 16 sums, rows ahead", 128, 16, 16, Arrival::Ahead),
-    ];
-    for (name, units, rows, depth, arrival) in layouts {
-        let layout = Layout {
-            units,
-            rows,
-            depth,
-            arrival,
-        };
-        variants.push(tiles(name, idea, move |_| layout, step));
-    }
-    let default = |_: &OnGpu<'_>| Layout::of(production::DEFAULT);
-    match numbers {
-        Numbers::Signed => variants.push(tiles(
-            "additions and minima",
-            "the kernel without the loop for numbers that are not negative",
-            default,
-            Step::Signed,
-        )),
-        Numbers::NonNegative => {
-            variants.push(tiles(
-                "additions and minima",
-                "a minimum of floats for each sum",
-                default,
-                Step::Signed,
-            ));
-            variants.push(tiles(
-                "three-way minima",
-                "a minimum of the bits of two sums and the least so far",
-                default,
-                Step::NonNegative,
-            ));
-        }
-        Numbers::Integers | Numbers::Shorts => {}
+    if numbers == Numbers::NonNegative {
+        let default = |_: &OnGpu<'_>| Layout::of(production::DEFAULT);
+        let signed = "a minimum of floats for each sum";
+        let bits = "a minimum of the bits of two sums and the least so far";
+        variants.push(tiles("additions and minima", signed, default, Step::Signed));
+        variants.push(tiles("three-way minima", bits, default, Step::NonNegative));
     }
     variants.push(tiles("tuned", idea, |call| Layout::of(call.tuning), step).tuned(
         production::NAME,
@@ -119,7 +88,7 @@ fn operands<'a>(problem: &Product, call: &'a OnGpu<'_>) -> (Size, [Matrix<'a>; 3
 /// Results of a side beyond which the source's versions take seconds.
 const SLOW: usize = 6_300;
 
-/// The source's versions, and the one it goes on to.
+/// The source's versions.
 fn of_the_source() -> Vec<Variant<Product>> {
     let of = |name, idea, way| {
         Variant::gpu(name, idea, move |p: &Product, call| simple(p, &call, way)).scratch(padded)
@@ -142,11 +111,6 @@ fn of_the_source() -> Vec<Variant<Product>> {
             Way::Registers,
         )
         .source("1.2 s, 58 %"),
-        of(
-            "shared",
-            "32 × 32 of both operands by way of shared memory, a result for each unit",
-            Way::Shared,
-        ),
     ]
 }
 
@@ -155,10 +119,9 @@ enum Way {
     Down,
     Across,
     Registers,
-    Shared,
 }
 
-/// Sides of a cube of [`Way::Down`], [`Way::Across`] and [`Way::Shared`].
+/// Sides of a cube of [`Way::Down`] and [`Way::Across`], and of tiles that are transposed.
 const SIDE: u32 = 32;
 const LINES: u32 = 8;
 /// Of [`Way::Registers`]: units and results of a side of a cube and of a unit, and results of a side of a cube.
@@ -191,7 +154,7 @@ fn simple(problem: &Product, call: &OnGpu<'_>, way: Way) -> Outcome {
     let (name, output) = ("min-plus ladder", [Operand::write("the output", out)]);
     let tiles = CubeCount::Static(pitch.div_ceil(TILE), n.div_ceil(TILE), 1);
     // SAFETY: of a and b rows and columns below n are read, of the padded ones those of whole tiles; rows below n and columns below the
-    // pitch are stored. Places of shared memory are below 32 × 32.
+    // pitch are stored.
     match way {
         Way::Down => launch!(gpu, name, &way, &output, cover((n, pitch), (SIDE, LINES)), unsafe one_each(
             a.array(1), b.array(1), out.array(1), n, pitch, infinity, true))?,
@@ -200,10 +163,6 @@ fn simple(problem: &Product, call: &OnGpu<'_>, way: Way) -> Outcome {
         Way::Registers => launch!(
             gpu, name, &way, &output, (tiles, CubeDim::new_2d(EIGHT, EIGHT)),
             unsafe registers(between.array(1), out.array(1), n, pitch, padded, infinity))?,
-        Way::Shared => {
-            launch!(gpu, name, &way, &output, cover((pitch, n), (SIDE, SIDE)), unsafe shared_tiles(
-            a.array(1), b.array(1), out.array(1), n, pitch, infinity))?
-        }
     }
     Ok(())
 }
@@ -313,50 +272,6 @@ fn registers(padded: &Array<f32>, out: &mut Array<f32>, n: u32, pitch: u32, side
                     out[(y * pitch + x) as usize] = least[comptime!((i * EIGHT + j) as usize)];
                 }
             }
-        }
-    }
-}
-
-#[cube(launch_unchecked)]
-fn shared_tiles(a: &Array<f32>, b: &Array<f32>, out: &mut Array<f32>, n: u32, pitch: u32, infinity: u32) {
-    let mut tile_a = SharedMemory::<f32>::new(comptime!((SIDE * SIDE) as usize));
-    let mut tile_b = SharedMemory::<f32>::new(comptime!((SIDE * SIDE) as usize));
-    let (x, y) = (UNIT_POS_X, UNIT_POS_Y);
-    let (i, j) = (CUBE_POS_Y * SIDE + y, CUBE_POS_X * SIDE + x);
-    let own = (y * SIDE + x) as usize;
-    let mut least = f32::reinterpret(infinity);
-    let mut first = u32::new(0);
-    while first < n {
-        let mut of_a = f32::reinterpret(infinity);
-        let mut of_b = f32::reinterpret(infinity);
-        if i < n {
-            if first + x < n {
-                of_a = a[(i * pitch + first + x) as usize];
-            }
-        }
-        if first + y < n {
-            if j < n {
-                of_b = b[((first + y) * pitch + j) as usize];
-            }
-        }
-        // rung: min-plus on gpu: shared
-        tile_a[own] = of_a;
-        tile_b[own] = of_b;
-        sync_cube();
-        #[unroll]
-        for k in 0..SIDE {
-            least = min(
-                least,
-                tile_a[(y * SIDE + k) as usize] + tile_b[(k * SIDE + x) as usize],
-            );
-        }
-        sync_cube();
-        first += SIDE;
-        // end
-    }
-    if i < n {
-        if j < pitch {
-            out[(i * pitch + j) as usize] = least;
         }
     }
 }

@@ -7,12 +7,6 @@
 //! Least work: n³ operations, each an addition with its minimum (the source, and the figures of others, count two), and every number once. An
 //! operand is used n times, so operations bind where it is kept near.
 //!
-//! Numbers of 16 bits are computed as integers of 32: two numbers are two fused instructions (VIADDMNMX) on Hopper, which has one for both
-//! (VIADDMNMX.U16x2, `__viaddmin_u16x2` of CUDA C++; with saturation two). NVRTC 13 makes that instruction of nothing but the intrinsic, which a
-//! kernel in Rust cannot name: of sums and minima of two halves in a struct it makes five instructions (two VIMNMX.U16x2, each for one half,
-//! two additions, a permutation), of halves taken out of a word and put back nine. Two can be had for lengths below 2¹³: an addition of
-//! words, and the minimum of pairs of f16, whose order is that of whole numbers up to 31 744 (HMNMX2); that is no u16 any more, so it is not here.
-//!
 //! `min-plus/paths` is what it is for: shortest paths between all pairs.
 //!
 //! The source's figures are of n = 6 300 f32: version 1 8 s, version 2 1.2 s (58 % of its device), its best CPU version 2 s.
@@ -68,11 +62,6 @@ pub fn family() -> Family {
                 "min over k of a(i, k) + b(k, j), i32, saturating",
                 Numbers::Integers,
             ),
-            ladder(
-                "min-plus/u16",
-                "min over k of a(i, k) + b(k, j), u16, saturating",
-                Numbers::Shorts,
-            ),
             Box::new(paths::ladder()),
         ],
     }
@@ -98,7 +87,6 @@ enum Numbers {
     Signed,
     NonNegative,
     Integers,
-    Shorts,
 }
 
 impl Numbers {
@@ -106,7 +94,6 @@ impl Numbers {
         match self {
             Self::Signed | Self::NonNegative => Element::F32,
             Self::Integers => Element::I32,
-            Self::Shorts => Element::U16,
         }
     }
 
@@ -169,10 +156,6 @@ impl Product {
                     length.cast_unsigned()
                 }
             }),
-            Numbers::Shorts => Array::from_fn(len, |place| {
-                let bits = bits(place);
-                if none(bits) { u16::MAX } else { (bits >> 16) as u16 }
-            }),
         }
     }
 
@@ -212,7 +195,6 @@ impl Problem for Product {
         let kind = match self.numbers {
             Numbers::Signed | Numbers::NonNegative => "f32",
             Numbers::Integers => "i32",
-            Numbers::Shorts => "u16",
         };
         format!("{} × {0} {kind}", crate::quantity::count(self.n as u64))
     }
@@ -251,11 +233,6 @@ impl Problem for Product {
                 let (a, b) = (inputs[0].slice(), inputs[1].slice());
                 self.product(a, b, outputs[0].slice_mut(), i32::MAX.cast_unsigned(), take);
             }
-            Numbers::Shorts => {
-                let take = |least: u16, a: u16, b: u16| a.saturating_add(b).min(least);
-                let (a, b) = (inputs[0].slice(), inputs[1].slice());
-                self.product(a, b, outputs[0].slice_mut(), u16::MAX, take);
-            }
         }
     }
 
@@ -263,7 +240,7 @@ impl Problem for Product {
         let bytes = self.numbers.kind().bytes() as u64 * self.elements();
         let operation = match self.numbers {
             Numbers::Signed | Numbers::NonNegative => Operation::F32AddMin,
-            Numbers::Integers | Numbers::Shorts => Operation::IntegerAddMin,
+            Numbers::Integers => Operation::IntegerAddMin,
         };
         Work::bytes(2 * bytes, bytes).operations(operation, self.elements() * self.n as u64)
     }

@@ -6,7 +6,7 @@ use relief_numeric::matrix::{Matrix, MatrixMut};
 use relief_numeric::morphology::cpu::{Morphology, Sample};
 use relief_numeric::morphology::{Height, Operator, StructuringFunction};
 
-use super::{Dilation, squared};
+use super::Dilation;
 use crate::array::{Element, Kind, Layout};
 use crate::families::strips;
 use crate::family::{Failure, OnCpu, Outcome, Problem as _, Variant};
@@ -82,55 +82,30 @@ impl Lane for f32 {
     }
 }
 
-/// The function of a problem; that of a square where it is to be taken as one.
-// rung: morphology on cpu: square = the heights of `vectors`, one for each place of the square
-fn function<S: Lane>(p: &Dilation, square: bool) -> Option<StructuringFunction<S::Height>> {
+fn function<S: Lane>(p: &Dilation) -> Option<StructuringFunction<S::Height>> {
     let (one, other) = S::heights(p);
-    let function = super::function(p.radius, &one, &other)?;
-    match square {
-        true => squared(p.radius, &function),
-        false => Some(function),
-    }
+    super::function(p.radius, &one, &other)
 }
 
-pub(super) fn variants(kind: Kind, separable: bool) -> Vec<Variant<Dilation>> {
-    let mut variants = vec![
+pub(super) fn variants() -> Vec<Variant<Dilation>> {
+    vec![
         variant("definition", "pixel by pixel", Definition),
         variant("heights", "a row of results at a time, height by height", Heights)
             .scratch(|p| vec![Layout::of::<u32>(p.width)]),
-    ];
-    // Sums of f32 are rounded twice.
-    if separable && kind != Kind::F32 {
-        variants.push(
-            variant(
-                "square",
-                "as if the function were not separable",
-                Production {
-                    threads: false,
-                    square: true,
-                },
-            )
-            .scratch(|p| vec![scratch(p, 1, true)]),
-        );
-    }
-    let way = |threads| Production {
-        threads,
-        square: false,
-    };
-    variants.push(
-        variant("vectors", "two rows of results in registers", way(false))
-            .scratch(|p| vec![scratch(p, 1, false)]),
-    );
-    variants.push(
+        variant(
+            "vectors",
+            "two rows of results in registers",
+            Production { threads: false },
+        )
+        .scratch(|p| vec![scratch(p, 1)]),
         variant(
             "threads production",
             "the same, a strip for each thread",
-            way(true),
+            Production { threads: true },
         )
-        .scratch(|p| vec![scratch(p, strips(p.height, p.radius as usize), false)])
+        .scratch(|p| vec![scratch(p, strips(p.height, p.radius as usize))])
         .production(),
-    );
-    variants
+    ]
 }
 
 fn variant(name: &'static str, idea: &'static str, way: impl Way) -> Variant<Dilation> {
@@ -250,17 +225,17 @@ impl Way for Heights {
     }
 }
 
-fn scratch(p: &Dilation, strips: usize, square: bool) -> Layout {
+fn scratch(p: &Dilation, strips: usize) -> Layout {
     let words = match p.kind {
-        Kind::U8 => words::<u8>(p, square),
-        Kind::U16 => words::<u16>(p, square),
-        _ => words::<f32>(p, square),
+        Kind::U8 => words::<u8>(p),
+        Kind::U16 => words::<u16>(p),
+        _ => words::<f32>(p),
     };
     Layout::of::<u32>(2 * strips * words)
 }
 
-fn words<S: Lane>(p: &Dilation, square: bool) -> usize {
-    function::<S>(p, square).map_or(0, |function| {
+fn words<S: Lane>(p: &Dilation) -> usize {
+    function::<S>(p).map_or(0, |function| {
         Morphology::<S>::new(Operator::Dilation, &function).scratch_words(p.width)
     })
 }
@@ -281,12 +256,11 @@ versions! {
 /// Production; on one thread or on all.
 struct Production {
     threads: bool,
-    square: bool,
 }
 
 impl Way for Production {
     fn take<S: Lane>(&self, p: &Dilation, call: &mut OnCpu<'_>) -> Outcome {
-        let function = function::<S>(p, self.square);
+        let function = function::<S>(p);
         let function = function.ok_or_else(|| Failure::Failed("no such function".to_owned()))?;
         let morphology = Morphology::<S>::new(Operator::Dilation, &function);
         let picture = Matrix::new(call.inputs[0].slice::<S>(), p.height, p.width, p.pitch())?;

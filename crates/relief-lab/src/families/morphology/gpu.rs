@@ -8,11 +8,11 @@ use relief_numeric::element::Element;
 use relief_numeric::morphology::Operator;
 use relief_numeric::morphology::gpu::{self as production, Morphology, Size};
 
-use super::{Dilation, squared};
+use super::Dilation;
 use crate::array::{Kind, Layout};
 use crate::family::{Failure, OnGpu, Outcome, Problem as _, Variant};
 
-pub(super) fn variants(kind: Kind, separable: bool) -> Vec<Variant<Dilation>> {
+pub(super) fn variants(separable: bool) -> Vec<Variant<Dilation>> {
     let of = |name, idea, way| Variant::gpu(name, idea, move |p: &Dilation, call| simple(p, &call, way));
     let mut variants = vec![
         of(
@@ -31,24 +31,6 @@ pub(super) fn variants(kind: Kind, separable: bool) -> Vec<Variant<Dilation>> {
             )
             .scratch(|p| vec![Layout::of::<u32>(p.width * p.height)]),
         );
-    }
-    // Sums of f32 are rounded twice.
-    if separable && kind != Kind::F32 {
-        variants.push(Variant::gpu(
-            "square",
-            "as if it were not separable",
-            |p: &Dilation, call| {
-                let function = p
-                    .whole_function()
-                    .and_then(|function| squared(p.radius, &function));
-                let function = function.ok_or_else(|| Failure::Failed("no such function".to_owned()))?;
-                let size = size(p);
-                let (from, to) = (&call.inputs[0], &call.outputs[0]);
-                Morphology::new(call.gpu, Operator::Dilation, &function, p.kind.element())?
-                    .apply(call.gpu, size, from, to)?;
-                Ok(())
-            },
-        ));
     }
     let idea = "four columns of some rows for a unit, from vectors in shared memory";
     variants.push(
@@ -79,8 +61,6 @@ pub(super) fn words(p: &Dilation) -> Vec<u32> {
         _ => Vec::new(),
     }
 }
-
-// rung: morphology on gpu: square = `tuned` with a height for each place of the square
 
 const fn size(p: &Dilation) -> Size {
     Size {
@@ -262,43 +242,15 @@ fn sample<L: Numeric>(
     number
 }
 
-/// The sample at (x, y), from the tile where there is one.
-#[cube]
-fn seen_at<L: Numeric>(
-    source: &Array<u32>,
-    seen: &SharedMemory<L>,
-    place: u32,
-    x: u32,
-    y: u32,
-    width: u32,
-    height: u32,
-    pitch: u32,
-    least: u32,
-    #[comptime] plan: Plan,
-) -> L {
-    if comptime!(plan.tile) {
-        seen[place as usize]
-    } else {
-        sample::<L>(source, x, y, width, height, pitch, least, plan)
-    }
-}
-
 /// A result as a sample's bits; 0 past the width.
 #[cube]
 fn finished<L: Numeric>(most: L, x: u32, width: u32, #[comptime] plan: Plan) -> u32 {
-    select(x < width, bits::<L>(most, plan), 0u32)
-}
-
-#[cube]
-fn bits<L: Numeric>(most: L, #[comptime] plan: Plan) -> u32 {
-    if comptime!(plan.is_float()) {
-        u32::reinterpret(most)
-    } else {
-        u32::reinterpret(max(
-            min(i32::reinterpret(most), comptime!(plan.most() as i32)),
-            0i32,
-        ))
+    let mut bits = u32::reinterpret(most);
+    if comptime!(!plan.is_float()) {
+        let most = min(i32::reinterpret(most), comptime!(plan.most() as i32));
+        bits = u32::reinterpret(max(most, 0i32));
     }
+    select(x < width, bits, 0u32)
 }
 
 #[cube(launch_unchecked)]
@@ -338,18 +290,12 @@ fn dilate_words<L: Numeric>(
                 let mut most = L::reinterpret(least);
                 for t in 0..side {
                     for s in 0..side {
-                        let mut number = seen_at::<L>(
-                            source,
-                            &seen,
-                            (UNIT_POS_Y + t) * across + UNIT_POS_X * per + k + s,
-                            x + s - comptime!(plan.radius),
-                            y + t - comptime!(plan.radius),
-                            width,
-                            height,
-                            pitch,
-                            least,
-                            plan,
-                        );
+                        let mut number = if comptime!(plan.tile) {
+                            seen[((UNIT_POS_Y + t) * across + UNIT_POS_X * per + k + s) as usize]
+                        } else {
+                            let (x, y) = (x + s - comptime!(plan.radius), y + t - comptime!(plan.radius));
+                            sample::<L>(source, x, y, width, height, pitch, least, plan)
+                        };
                         // rung: morphology on gpu: definition
                         if comptime!(plan.separable) {
                             number = number + heights[s as usize] + heights[(side + t) as usize];

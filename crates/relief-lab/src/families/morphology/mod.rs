@@ -19,7 +19,7 @@ use crate::array::{Array, Fill, Kind, Layout, mix};
 use crate::family::{Class, Family, Ladder, Lesson, Operation, Problem, Scale, Work};
 
 fn ladder(name: &'static str, about: &'static str, kind: Kind, separable: bool) -> Box<Ladder<Dilation>> {
-    let variants = on_both!(cpu::variants(kind, separable), gpu::variants(kind, separable));
+    let variants = on_both!(cpu::variants(), gpu::variants(separable));
     let of = move |(width, height, radius)| Dilation {
         kind,
         separable,
@@ -44,6 +44,21 @@ fn ladder(name: &'static str, about: &'static str, kind: Kind, separable: bool) 
 /// The family.
 #[must_use]
 pub fn family() -> Family {
+    let any = [
+        ("morphology/dilation-u8", Kind::U8),
+        ("morphology/dilation-u16", Kind::U16),
+        ("morphology/dilation-f32", Kind::F32),
+    ];
+    let sum = [
+        ("morphology/paraboloid-u8", Kind::U8),
+        ("morphology/paraboloid-u16", Kind::U16),
+        ("morphology/paraboloid-f32", Kind::F32),
+    ];
+    let of = |about, separable| move |(name, kind)| ladder(name, about, kind, separable) as _;
+    let any = any.into_iter().map(of("dilation by k × k heights", false));
+    let sum = sum
+        .into_iter()
+        .map(of("dilation by a sum of k and k heights", true));
     Family {
         name: "morphology",
         about: "max-plus convolutions: an addition and a maximum for each height of a structuring function",
@@ -56,44 +71,7 @@ pub fn family() -> Family {
             loses: "The definition loads two numbers for each sum. A tile in shared memory cuts the \
                     latency and not the number of loads. Two separable kernels write the picture between.",
         },
-        ladders: vec![
-            ladder(
-                "morphology/dilation-u8",
-                "dilation by k × k heights, u8",
-                Kind::U8,
-                false,
-            ),
-            ladder(
-                "morphology/dilation-u16",
-                "dilation by k × k heights, u16",
-                Kind::U16,
-                false,
-            ),
-            ladder(
-                "morphology/dilation-f32",
-                "dilation by k × k heights, f32",
-                Kind::F32,
-                false,
-            ),
-            ladder(
-                "morphology/paraboloid-u8",
-                "dilation by a sum of k and k heights, u8",
-                Kind::U8,
-                true,
-            ),
-            ladder(
-                "morphology/paraboloid-u16",
-                "dilation by a sum of k and k heights, u16",
-                Kind::U16,
-                true,
-            ),
-            ladder(
-                "morphology/paraboloid-f32",
-                "dilation by a sum of k and k heights, f32",
-                Kind::F32,
-                true,
-            ),
-        ],
+        ladders: any.chain(sum).collect(),
     }
 }
 
@@ -291,17 +269,6 @@ fn function<H: relief_numeric::morphology::Height>(
     }
 }
 
-/// A function with a height for each place of its square, as if it were not separable.
-fn squared<H: relief_numeric::morphology::Height>(
-    radius: u32,
-    function: &StructuringFunction<H>,
-) -> Option<StructuringFunction<H>> {
-    let reach = radius as i32;
-    let places = (-reach..=reach).flat_map(|t| (-reach..=reach).map(move |s| (s, t)));
-    let heights: Vec<_> = places.map(|(s, t)| function.height(s, t)).collect();
-    StructuringFunction::new(radius, &heights).ok()
-}
-
 impl Problem for Dilation {
     fn label(&self) -> String {
         let kind = self.kind.name();
@@ -314,23 +281,13 @@ impl Problem for Dilation {
 
     /// The picture; heights as production's kernels take them, and as the others do: by the place of the sample.
     fn inputs(&self, fill: Fill) -> Vec<Array> {
-        let bits: Vec<u32> = match self.kind {
-            Kind::F32 => {
-                let (one, other) = self.heights();
-                one.iter()
-                    .rev()
-                    .chain(other.iter().rev())
-                    .map(|height| height.to_bits())
-                    .collect()
-            }
-            _ => {
-                let (one, other) = self.whole_heights();
-                one.iter()
-                    .rev()
-                    .chain(other.iter().rev())
-                    .map(|height| height.cast_unsigned())
-                    .collect()
-            }
+        fn reversed<H: Copy>((one, other): (Vec<H>, Vec<H>), bits: fn(H) -> u32) -> Vec<u32> {
+            let heights = one.iter().rev().chain(other.iter().rev());
+            heights.map(|height| bits(*height)).collect()
+        }
+        let bits = match self.kind {
+            Kind::F32 => reversed(self.heights(), f32::to_bits),
+            _ => reversed(self.whole_heights(), i32::cast_unsigned),
         };
         let words = self.production_words();
         vec![

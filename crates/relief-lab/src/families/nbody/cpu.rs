@@ -2,39 +2,29 @@
 
 use rayon::prelude::*;
 use relief_kernels::isa::{Isa, versions};
-use relief_numeric::nbody::{Body, Interaction, Motion, Space, cpu};
+use relief_numeric::nbody::{Body, Interaction, Motion, cpu};
 
-use super::{Pull, SOFTENING, bodies};
+use super::{Pull, SOFTENING, bodies, interaction};
 use crate::family::{OnCpu, Outcome, Variant};
 
-pub(super) fn variants(space: Space) -> Vec<Variant<Pull>> {
-    let mut variants = Vec::new();
-    if space == Space::Free {
-        variants.extend([
-            Variant::cpu(
-                "naive",
-                "a body after the other, with a root and a division",
-                |_: &Pull, call| {
-                    each(call, |bodies, to| {
-                        to.fill([0.0; 4]);
-                        pull_all(bodies, bodies, to);
-                    })
-                },
-            )
-            .source("229–329 GFLOPS"),
-            Variant::cpu(
-                "lanes, exact roots",
-                "32 bodies are pulled at once, with a root and a division",
-                |_: &Pull, call| each(call, |bodies, to| lanes(Isa::best(), bodies, to)),
-            ),
-        ]);
-    }
-    variants.extend([
+pub(super) fn variants() -> Vec<Variant<Pull>> {
+    vec![
+        Variant::cpu(
+            "naive",
+            "a body after the other, with a root and a division",
+            |_: &Pull, call| each(call, pull_all),
+        )
+        .source("229–329 GFLOPS"),
+        Variant::cpu(
+            "lanes, exact roots",
+            "32 bodies are pulled at once, with a root and a division",
+            |_: &Pull, call| each(call, |bodies, to| lanes(Isa::best(), bodies, to)),
+        ),
         Variant::cpu(
             "lanes",
             "the production kernel on one thread",
-            |p: &Pull, call: OnCpu<'_>| {
-                let interaction = p.interaction()?;
+            |_: &Pull, call| {
+                let interaction = interaction()?;
                 each(call, |bodies, to| {
                     cpu::accelerations(&interaction, bodies, bodies, to)
                 })
@@ -43,14 +33,13 @@ pub(super) fn variants(space: Space) -> Vec<Variant<Pull>> {
         Variant::cpu(
             "threads",
             "parts of the bodies dealt to all threads",
-            |p: &Pull, call: OnCpu<'_>| {
-                let interaction = p.interaction()?;
+            |_: &Pull, call| {
+                let interaction = interaction()?;
                 each(call, |bodies, to| dealt(&interaction, bodies, to))
             },
         )
         .production(),
-    ]);
-    variants
+    ]
 }
 
 fn each(call: OnCpu<'_>, pull: impl FnOnce(&[Body], &mut [Motion])) -> Outcome {
@@ -65,24 +54,19 @@ fn dealt(interaction: &Interaction, bodies: &[Body], to: &mut [Motion]) {
     parts.for_each(|(targets, to)| cpu::accelerations(interaction, targets, bodies, to));
 }
 
-fn pull_all(targets: &[Body], sources: &[Body], to: &mut [Motion]) {
-    for (target, to) in targets.iter().zip(to) {
-        let mut sum = *to;
-        for source in sources {
-            pull(target, source, &mut sum);
+fn pull_all(bodies: &[Body], to: &mut [Motion]) {
+    for (target, to) in bodies.iter().zip(to) {
+        let mut sum = [0.0; 4];
+        for source in bodies {
+            let [dx, dy, dz] = [0, 1, 2].map(|axis: usize| source.place[axis] - target.place[axis]);
+            let inverse = 1.0 / (dx * dx + dy * dy + dz * dz + SOFTENING * SOFTENING).sqrt();
+            let weight = source.mass * inverse * (inverse * inverse);
+            sum[0] += weight * dx;
+            sum[1] += weight * dy;
+            sum[2] += weight * dz;
         }
         *to = sum;
     }
-}
-
-#[inline(always)]
-fn pull(target: &Body, source: &Body, sum: &mut Motion) {
-    let [dx, dy, dz] = [0, 1, 2].map(|axis: usize| source.place[axis] - target.place[axis]);
-    let inverse = 1.0 / (dx * dx + dy * dy + dz * dz + SOFTENING * SOFTENING).sqrt();
-    let weight = source.mass * inverse * (inverse * inverse);
-    sum[0] += weight * dx;
-    sum[1] += weight * dy;
-    sum[2] += weight * dz;
 }
 
 versions! {

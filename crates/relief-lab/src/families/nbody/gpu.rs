@@ -4,55 +4,50 @@
 use cubecl::prelude::*;
 use relief_kernels::device::{Operand, launch, line};
 use relief_kernels::policy::Tuning;
-use relief_numeric::nbody::Space;
 use relief_numeric::nbody::gpu::{self as production, Bodies};
 
-use super::{Pull, SOFTENING};
+use super::{Pull, SOFTENING, interaction};
 use crate::array::Layout;
 use crate::family::{Failure, OnGpu, Outcome, Variant};
 
 /// Units of a cube of the ladder.
 const UNITS: u32 = 128;
 
-pub(super) fn variants(space: Space) -> Vec<Variant<Pull>> {
-    let mut variants = Vec::new();
-    if space == Space::Free {
-        let naive = |p: &Pull, call: OnGpu<'_>| far(p, &call, 1);
-        let vectors = |p: &Pull, call: OnGpu<'_>| far(p, &call, 4);
-        variants.extend([
-            Variant::gpu(
-                "naive",
-                "a unit for each body, four loads for each that pulls",
-                naive,
-            )
-            .source("229–329 GFLOPS"),
-            Variant::gpu("vectors", "one load of 16 bytes", vectors),
-        ]);
-    }
-    let whole = |_: &Pull| 1;
-    let cut = |p: &Pull| production::parts(p.bodies, p.bodies);
-    variants.extend([
+pub(super) fn variants() -> Vec<Variant<Pull>> {
+    vec![
+        Variant::gpu(
+            "naive",
+            "a unit for each body, four loads for each that pulls",
+            |p: &Pull, call| far(p, &call, 1),
+        )
+        .source("229–329 GFLOPS"),
+        Variant::gpu("vectors", "one load of 16 bytes", |p: &Pull, call| {
+            far(p, &call, 4)
+        }),
         Variant::gpu(
             "shared tiles",
             "a cube loads what pulls once for all of its units",
-            move |p: &Pull, call: OnGpu<'_>| tiles(p, &call, layout(), whole(p)),
+            |p: &Pull, call| tiles(p, &call, layout(), 1),
         ),
         Variant::gpu(
             "split",
             "one body a unit; what pulls is cut into parts, a cube for each",
-            move |p: &Pull, call: OnGpu<'_>| tiles(p, &call, layout(), cut(p)),
+            |p: &Pull, call| tiles(p, &call, layout(), parts(p)),
         )
         .scratch(scratch),
         Variant::gpu(
             "mixed",
             "several bodies a unit, and parts",
-            move |p: &Pull, call: OnGpu<'_>| tiles(p, &call, call.tuning, cut(p)),
+            |p: &Pull, call: OnGpu<'_>| tiles(p, &call, call.tuning, parts(p)),
         )
         .tuned(production::NAME, production::SPACE, production::DEFAULT)
         .scratch(scratch)
         .production(),
-    ]);
-    variants
+    ]
+}
+
+fn parts(problem: &Pull) -> usize {
+    production::parts(problem.0, problem.0)
 }
 
 fn layout() -> Tuning {
@@ -64,31 +59,28 @@ fn layout() -> Tuning {
 }
 
 fn scratch(problem: &Pull) -> Vec<Layout> {
-    let parts = production::parts(problem.bodies, problem.bodies);
-    vec![Layout::of::<f32>(production::scratch_words(
-        problem.bodies,
-        parts,
-    ))]
+    let words = production::scratch_words(problem.0, parts(problem));
+    vec![Layout::of::<f32>(words)]
 }
 
 /// The production kernel in some layout.
 fn tiles(problem: &Pull, call: &OnGpu<'_>, tuning: Tuning, parts: usize) -> Outcome {
     let bodies = Bodies {
         buffer: &call.inputs[0],
-        count: problem.bodies,
+        count: problem.0,
     };
     let scratch = call.scratch.first().unwrap_or(&call.outputs[0]);
-    let (of, to) = (problem.interaction()?, &call.outputs[0]);
+    let (of, to) = (interaction()?, &call.outputs[0]);
     production::accelerations_with(call.gpu, tuning, parts, &of, bodies, bodies, to, scratch)?;
     Ok(())
 }
 
 /// Straight from memory, in loads of so many words.
 fn far(problem: &Pull, call: &OnGpu<'_>, vector: u32) -> Outcome {
-    if problem.bodies == 0 {
+    if problem.0 == 0 {
         return Ok(());
     }
-    let Ok(count) = u32::try_from(problem.bodies) else {
+    let Ok(count) = u32::try_from(problem.0) else {
         return Err(Failure::Unsupported("more than 2^32 bodies".to_owned()));
     };
     let (from, to) = (&call.inputs[0], &call.outputs[0]);

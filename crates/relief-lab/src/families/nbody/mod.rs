@@ -8,8 +8,6 @@
 //! The compiler of CUDA C++ guards a root by 3 slots more against numbers below 2⁻¹²⁶, which `naive` and `vectors` pay. Where it
 //! sees that there are none it does not: production writes its squares so that it does, and takes 13 slots.
 //!
-//! In `nbody/torus` dots repel each other in a square that repeats: 2 roundings and some operations more, of which the bound knows nothing.
-//!
 //! The source: 16 128 particles, 229–329 GFLOPS.
 
 mod cpu;
@@ -40,27 +38,16 @@ pub fn family() -> Family {
                     leave most multiprocessors idle at a few thousand bodies. On processors exact roots \
                     and divisions take longer than all the rest.",
         },
-        ladders: vec![
-            ladder(
-                "nbody",
-                "out(i) = Σ m(j) d / (d² + ε²)^(3/2), three dimensions",
-                Space::Free,
-            ),
-            ladder(
-                "nbody/torus",
-                "out(i) = −Σ m(j) g(d) / (h(d) + ε²), in a square that repeats",
-                Space::Torus(1.0),
-            ),
-        ],
+        ladders: vec![Box::new(ladder())],
     }
 }
 
-fn ladder(name: &'static str, about: &'static str, space: Space) -> Box<Ladder<Pull>> {
-    let variants = on_both!(cpu::variants(space), gpu::variants(space));
-    let of = move |bodies| Pull { bodies, space };
-    let ladder =
-        Ladder::new(name, about, variants).checks(move || [0, 1, 2, 31, 33, 255, 600, 1_025].map(of).into());
-    Box::new(ladder.cases(move |scale| cases(scale).into_iter().map(of).collect()))
+fn ladder() -> Ladder<Pull> {
+    let variants = on_both!(cpu::variants(), gpu::variants());
+    let about = "out(i) = Σ m(j) d / (d² + ε²)^(3/2), three dimensions";
+    Ladder::new("nbody", about, variants)
+        .checks(|| [0, 1, 2, 31, 33, 255, 600, 1_025].map(Pull).into())
+        .cases(|scale| cases(scale).into_iter().map(Pull).collect())
 }
 
 fn cases(scale: Scale) -> Vec<usize> {
@@ -78,54 +65,30 @@ fn cases(scale: Scale) -> Vec<usize> {
     }
 }
 
-/// The pull of bodies on each other.
+/// The pull of so many bodies on each other.
 #[derive(Clone, Copy)]
-struct Pull {
-    bodies: usize,
-    space: Space,
-}
+struct Pull(usize);
 
-/// ε, a hundredth of the side of the cube or square that the bodies are in.
+/// ε, a hundredth of the side of the cube that the bodies are in.
 const SOFTENING: f32 = 0.01;
 
-impl Pull {
-    /// What holds between the bodies.
-    fn interaction(&self) -> Outcome<Interaction> {
-        let strength = match self.space {
-            Space::Free => 1.0,
-            Space::Plane | Space::Torus(_) => -1.0,
-        };
-        Interaction::new(self.space, strength, SOFTENING).map_err(|e| Failure::Failed(e.to_string()))
-    }
+/// What holds between the bodies.
+fn interaction() -> Outcome<Interaction> {
+    Interaction::new(Space::Free, 1.0, SOFTENING).map_err(|e| Failure::Failed(e.to_string()))
+}
 
-    /// What pulls body `body`, by the definition, in floats of 64 bits.
-    fn pulled(&self, places: &[[f64; 4]], body: &[f64; 4]) -> [f64; 3] {
-        let mut sum = [0.0; 3];
-        for other in places {
-            let way = |axis: usize| other[axis] - body[axis];
-            let nearest = |axis: usize| way(axis) - way(axis).round();
-            let less = |way: f64| way - 4.0 * way * way * way;
-            let (dx, dy, dz) = match self.space {
-                Space::Free => (way(0), way(1), way(2)),
-                Space::Plane => (way(0), way(1), 0.0),
-                Space::Torus(_) => (less(nearest(0)), less(nearest(1)), 0.0),
-            };
-            let part = |way: f64| way * way - 2.0 * way * way * way * way;
-            let parts = match self.space {
-                Space::Free | Space::Plane => dx * dx + dy * dy + dz * dz,
-                Space::Torus(_) => part(nearest(0)) + part(nearest(1)),
-            };
-            let square = parts + f64::from(SOFTENING) * f64::from(SOFTENING);
-            let weight = match self.space {
-                Space::Free => other[3] / (square * square.sqrt()),
-                Space::Plane | Space::Torus(_) => -other[3] / square,
-            };
-            sum[0] += weight * dx;
-            sum[1] += weight * dy;
-            sum[2] += weight * dz;
-        }
-        sum
+/// What pulls a body, by the definition, in floats of 64 bits.
+fn pulled(places: &[[f64; 4]], body: &[f64; 4]) -> [f64; 3] {
+    let mut sum = [0.0; 3];
+    for other in places {
+        let [dx, dy, dz] = [0, 1, 2].map(|axis: usize| other[axis] - body[axis]);
+        let square = dx * dx + dy * dy + dz * dz + f64::from(SOFTENING) * f64::from(SOFTENING);
+        let weight = other[3] / (square * square.sqrt());
+        sum[0] += weight * dx;
+        sum[1] += weight * dy;
+        sum[2] += weight * dz;
     }
+    sum
 }
 
 /// The bodies of an array.
@@ -135,28 +98,28 @@ fn bodies(array: &Array) -> &[Body] {
 
 impl Problem for Pull {
     fn label(&self) -> String {
-        format!("{} bodies", crate::quantity::count(self.bodies as u64))
+        format!("{} bodies", crate::quantity::count(self.0 as u64))
     }
 
     fn elements(&self) -> u64 {
-        self.bodies as u64
+        self.0 as u64
     }
 
     fn inputs(&self, fill: Fill) -> Vec<Array> {
-        let count = self.bodies;
+        let count = self.0;
         let random = |place: usize| (mix(1, place as u64) >> 8) as f32 / 16_777_216.0;
         vec![Array::from_fn(4 * count, |place| match (place % 4, fill) {
             // About 1 in all, so that accelerations are too.
             (3, Fill::Random) => 2.0 * random(place) / count as f32,
             (3, Fill::Structured) => 1.0 / count as f32,
             (_, Fill::Random) => random(place),
-            // A grid, two bodies at each of its places, none of them half a period from another.
+            // A grid, two bodies at each of its places.
             (axis, Fill::Structured) => (((place / 8) >> (3 * axis)) & 7) as f32 / 9.0,
         })]
     }
 
     fn outputs(&self) -> Vec<Layout> {
-        vec![Layout::of::<f32>(4 * self.bodies)]
+        vec![Layout::of::<f32>(4 * self.0)]
     }
 
     fn reference(&self, inputs: &[Array], outputs: &mut [Array]) {
@@ -168,7 +131,7 @@ impl Problem for Pull {
         // So many pairs that one thread would take a minute.
         let to = outputs[0].slice_mut::<f32>().par_chunks_mut(4);
         to.zip(&places).for_each(|(to, body)| {
-            let [x, y, z] = self.pulled(&places, body);
+            let [x, y, z] = pulled(&places, body);
             to.copy_from_slice(&[x as f32, y as f32, z as f32, 0.0]);
         });
     }

@@ -14,16 +14,20 @@ use crate::array::{Array, Layout};
 use crate::families::{part, share};
 use crate::family::{OnCpu, Outcome, Variant};
 
-pub(super) fn variants() -> Vec<Variant<Reduce>> {
-    vec![
-        Variant::cpu("naive", "one number after the other, one result", |p, call| {
-            all(p, call, &Naive)
-        }),
-        Variant::cpu(
+pub(super) fn variants(operation: Operation) -> Vec<Variant<Reduce>> {
+    let mut variants = vec![Variant::cpu(
+        "naive",
+        "one number after the other, one result",
+        |p, call| all(p, call, &Naive),
+    )];
+    if operation == Operation::Sum {
+        variants.push(Variant::cpu(
             "eight sums",
             "eight results on the way at once, put together at the end",
             |p, call| all(p, call, &Several),
-        ),
+        ));
+    }
+    variants.extend([
         Variant::cpu("vectors", "the production kernel on one thread", |p, call| {
             all(p, call, &Vectors)
         }),
@@ -32,7 +36,8 @@ pub(super) fn variants() -> Vec<Variant<Reduce>> {
         })
         .scratch(|p| vec![Layout::of::<u32>(2 * p.width.div_ceil(BLOCK))])
         .production(),
-    ]
+    ]);
+    variants
 }
 
 /// Numbers that the variants reduce.
@@ -177,62 +182,25 @@ impl Way for Naive {
     }
 }
 
+/// Of sums alone.
 struct Several;
 
 impl Way for Several {
-    fn reduce<T: Value>(&self, operation: Operation, row: &[T], scratch: &mut [Array]) -> [u32; 2] {
+    fn reduce<T: Value>(&self, _: Operation, row: &[T], _: &mut [Array]) -> [u32; 2] {
         let (eights, rest) = row.as_chunks::<8>();
-        match operation {
-            Operation::Sum => {
-                // rung: reduce on cpu: eight sums
-                let mut sums = [T::Wide::default(); 8];
-                for eight in eights {
-                    for (sum, value) in sums.iter_mut().zip(eight) {
-                        *sum += value.wide();
-                    }
-                }
-                for (sum, value) in sums.iter_mut().zip(rest) {
-                    *sum += value.wide();
-                }
-                let [a, b, c, d, e, f, g, h] = sums;
-                T::words(((a + b) + (c + d)) + ((e + f) + (g + h)))
-                // end
-            }
-            Operation::Least | Operation::Greatest => {
-                // The greatest is the least of the keys turned over.
-                let turn = if operation == Operation::Greatest {
-                    u32::MAX
-                } else {
-                    0
-                };
-                let mut keys = [u32::MAX; 8];
-                for eight in eights {
-                    for (key, value) in keys.iter_mut().zip(eight) {
-                        *key = (*key).min(value.key() ^ turn);
-                    }
-                }
-                let rest = rest.iter().map(|value| value.key() ^ turn);
-                let least = keys.into_iter().chain(rest).fold(u32::MAX, u32::min);
-                number::<T>(least ^ turn)
-            }
-            Operation::PlaceOfLeast => {
-                let mut best = [(u64::MAX, u64::MAX); 8];
-                for (at, values) in eights.iter().enumerate() {
-                    for (k, value) in values.iter().enumerate() {
-                        let key = u64::from(value.key());
-                        if key < best[k].0 {
-                            best[k] = (key, (8 * at + k) as u64);
-                        }
-                    }
-                }
-                let first = (8 * eights.len()) as u64;
-                let rest = rest.iter().zip(first..);
-                let rest = rest.map(|(value, at)| (u64::from(value.key()), at));
-                let least = best.into_iter().chain(rest).min();
-                let _ = scratch;
-                halves(least.map_or(u64::MAX, |(_, place)| place))
+        // rung: reduce on cpu: eight sums
+        let mut sums = [T::Wide::default(); 8];
+        for eight in eights {
+            for (sum, value) in sums.iter_mut().zip(eight) {
+                *sum += value.wide();
             }
         }
+        for (sum, value) in sums.iter_mut().zip(rest) {
+            *sum += value.wide();
+        }
+        let [a, b, c, d, e, f, g, h] = sums;
+        T::words(((a + b) + (c + d)) + ((e + f) + (g + h)))
+        // end
     }
 }
 

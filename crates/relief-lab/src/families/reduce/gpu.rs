@@ -26,7 +26,6 @@ enum Step {
     FirstAdd,
     LastPlane,
     Many,
-    Planes,
     Vectors,
 }
 
@@ -64,8 +63,11 @@ pub(super) fn variants(like: Reduce) -> Vec<Variant<Reduce>> {
                 Step::LastPlane,
             ),
             of("many per unit", "cubes step over all numbers", Step::Many),
-            of("planes", "lanes exchange registers all the way", Step::Planes),
-            of("vectors", "four numbers at a load", Step::Vectors),
+            of(
+                "vectors",
+                "four numbers at a load; lanes exchange registers",
+                Step::Vectors,
+            ),
         ]);
     }
     variants.push(
@@ -188,11 +190,7 @@ fn sum_level(from: &Array<f32>, to: &mut Array<f32>, count: u32, cubes: u32, #[c
             at += cubes * UNITS;
         }
     }
-    if comptime!(step >= Step::Planes) {
-        sum = sum_planes(sum, comptime!(shape.lanes));
-    } else {
-        sum = sum_shared(sum, shape);
-    }
+    sum = sum_shared(sum, shape);
     if unit == 0 {
         if cube < cubes {
             to[cube as usize] = sum;
@@ -271,7 +269,6 @@ fn sum_shared(value: f32, #[comptime] shape: Shape) -> f32 {
 fn sum_planes(value: f32, #[comptime] lanes: u32) -> f32 {
     let planes = comptime!(UNITS / lanes);
     let mut shared = SharedMemory::<f32>::new(comptime!(planes as usize));
-    // rung: reduce on gpu: planes
     let sum = plane_sum(value);
     let lane = UNIT_POS % lanes;
     if lane == 0 {
@@ -284,7 +281,6 @@ fn sum_planes(value: f32, #[comptime] lanes: u32) -> f32 {
             all += shared[k as usize];
         }
     }
-    // end
     all
 }
 

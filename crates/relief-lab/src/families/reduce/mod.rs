@@ -18,6 +18,34 @@ use relief_numeric::reduce::Operation;
 use crate::array::{Array, Fill, Kind, Layout};
 use crate::family::{Class, Family, LENGTHS, Ladder, Lesson, Problem, Tolerance, Variant, Work};
 
+/// The ladders of one row of numbers, by their operations.
+fn of_one_row() -> impl Iterator<Item = Box<Ladder<Reduce>>> {
+    let sums = [
+        ("reduce/sum-f32", "Σ in(i), f32", Element::F32),
+        ("reduce/sum-u32", "Σ in(i), u32, exact", Element::U32),
+        ("reduce/sum-i32", "Σ in(i), i32, exact", Element::I32),
+        ("reduce/sum-u16", "Σ in(i), u16, exact", Element::U16),
+        ("reduce/sum-u8", "Σ in(i), u8, exact", Element::U8),
+    ];
+    let least = [
+        ("reduce/least-f32", "min in(i), f32", Element::F32),
+        ("reduce/least-u8", "min in(i), u8", Element::U8),
+    ];
+    let greatest = [
+        ("reduce/greatest-u16", "max in(i), u16", Element::U16),
+        ("reduce/greatest-i32", "max in(i), i32", Element::I32),
+    ];
+    let places = [
+        ("reduce/place-f32", "the first i of min in(i), f32", Element::F32),
+        ("reduce/place-u8", "the first i of min in(i), u8", Element::U8),
+    ];
+    let of = |operation| move |(name, about, element)| ladder(name, about, operation, element);
+    let sums = sums.into_iter().map(of(Operation::Sum));
+    sums.chain(least.into_iter().map(of(Operation::Least)))
+        .chain(greatest.into_iter().map(of(Operation::Greatest)))
+        .chain(places.into_iter().map(of(Operation::PlaceOfLeast)))
+}
+
 /// The ladder of an operation on one row of numbers.
 fn ladder(
     name: &'static str,
@@ -43,63 +71,12 @@ pub fn family() -> Family {
             wins: "Vectors and many loads in flight: a team loads rows of vectors, each of which makes \
                     room for the next, and only the rest is halved in shared memory and within a warp.",
             loses: "Harris's steps in order: interleaved addressing diverges, strided addressing meets \
-                    bank conflicts, one number a thread leaves memory idle. One launch with a counter \
-                    saves nothing over a small second launch.",
+                    bank conflicts, one number a thread leaves memory idle.",
         },
-        ladders: vec![
-            ladder("reduce/sum-f32", "Σ in(i), f32", Operation::Sum, Element::F32),
-            ladder(
-                "reduce/sum-u32",
-                "Σ in(i), u32, exact",
-                Operation::Sum,
-                Element::U32,
-            ),
-            ladder(
-                "reduce/sum-i32",
-                "Σ in(i), i32, exact",
-                Operation::Sum,
-                Element::I32,
-            ),
-            ladder(
-                "reduce/sum-u16",
-                "Σ in(i), u16, exact",
-                Operation::Sum,
-                Element::U16,
-            ),
-            ladder("reduce/sum-u8", "Σ in(i), u8, exact", Operation::Sum, Element::U8),
-            ladder(
-                "reduce/least-f32",
-                "min in(i), f32",
-                Operation::Least,
-                Element::F32,
-            ),
-            ladder("reduce/least-u8", "min in(i), u8", Operation::Least, Element::U8),
-            ladder(
-                "reduce/greatest-u16",
-                "max in(i), u16",
-                Operation::Greatest,
-                Element::U16,
-            ),
-            ladder(
-                "reduce/greatest-i32",
-                "max in(i), i32",
-                Operation::Greatest,
-                Element::I32,
-            ),
-            ladder(
-                "reduce/place-f32",
-                "the first i of min in(i), f32",
-                Operation::PlaceOfLeast,
-                Element::F32,
-            ),
-            ladder(
-                "reduce/place-u8",
-                "the first i of min in(i), u8",
-                Operation::PlaceOfLeast,
-                Element::U8,
-            ),
-            Box::new(rows()),
-        ],
+        ladders: of_one_row()
+            .chain([Box::new(rows())])
+            .map(|ladder| ladder as _)
+            .collect(),
     }
 }
 
@@ -131,7 +108,7 @@ fn rows() -> Ladder<Reduce> {
 
 /// The variants for problems like this one.
 fn variants(like: Reduce) -> Vec<Variant<Reduce>> {
-    on_both!(cpu::variants(), gpu::variants(like))
+    on_both!(cpu::variants(like.operation), gpu::variants(like))
 }
 
 /// Rows of numbers, each of which becomes one.

@@ -12,7 +12,6 @@ pub(super) fn variants() -> Vec<Variant<Repeat>> {
     vec![
         variant("basic", "an index from x and y, with two modulos", basic, basic).source("870 000 µs"),
         variant("indexed", "a running index; the modulos stay", indexed, indexed).source("114 000 µs"),
-        variant("pointer", "a running pointer; the modulos stay", pointer, pointer).source("99 600 µs"),
         variant(
             "repeater loop",
             "each sample of the pattern wherever it belongs",
@@ -78,20 +77,6 @@ fn indexed<T: Element>([width, height, pitch, side]: [usize; 4], pattern: &[T], 
             index += 1;
         }
         index += pitch - width;
-    }
-}
-
-fn pointer<T: Element>([width, height, pitch, side]: [usize; 4], pattern: &[T], out: &mut [T]) {
-    let mut out = out.iter_mut();
-    for y in 0..height {
-        for x in 0..width {
-            if let Some(out) = out.next() {
-                *out = pattern[y % side * side + x % side];
-            }
-        }
-        if let Some(last) = (pitch - width).checked_sub(1) {
-            out.nth(last);
-        }
     }
 }
 

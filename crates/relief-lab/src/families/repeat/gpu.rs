@@ -1,18 +1,13 @@
 //! The variants on devices.
 #![allow(unsafe_code)]
 
-use std::sync::{Mutex, PoisonError};
-
 use cubecl::prelude::*;
-use relief_kernels::device::{Buffer, DeviceError, Gpu, Operand, Reading, launch};
-use relief_kernels::fused::{self, CellLayout, Expression};
+use relief_kernels::device::{Buffer, Gpu, Operand, Reading, launch};
 use relief_kernels::repeat::gpu::{self as production, Cell, Raster};
-use relief_raster::{Depth, Period, Rect, Sample};
 
 use super::Repeat;
 use crate::array::Kind;
 use crate::family::{Failure, OnGpu, Outcome, Problem, Variant};
-use crate::measure::MOST_SETS;
 
 /// Units of a cube: 32 wide, so that a row's words are whole lines.
 const WIDE: u32 = 32;
@@ -28,16 +23,12 @@ pub(super) fn variants(kind: Kind) -> Vec<Variant<Repeat>> {
             simple(p, call.gpu, way, &call.inputs[0], &call.outputs[0])
         })
     };
-    let (cells, own) = (Cells::default(), 8 * kind.bytes() as u32);
+    let own = 8 * kind.bytes() as u32;
     vec![
         Variant::gpu(
             "modulo and transfers",
             "the pattern up, a unit for each word, the result down",
-            |p: &Repeat, call| {
-                transfers(p, &call, |pattern, out| {
-                    simple(p, call.gpu, Way::Modulo, pattern, out)
-                })
-            },
+            |p: &Repeat, call| transfers(p, &call),
         )
         .source("34 000 µs"),
         of(
@@ -64,18 +55,30 @@ pub(super) fn variants(kind: Kind) -> Vec<Variant<Repeat>> {
             Way::Vectors,
         ),
         Variant::gpu(
-            "fused cell",
-            "the engine's kernel for trees, of a cell stored once for each alignment",
-            move |p: &Repeat, call| fused(p, &call, &cells),
-        )
-        .keeps(),
-        Variant::gpu(
             "copies",
             "a unit stores one vector down many copies",
             |p: &Repeat, call| {
-                let (cell, to) = (cell_of(p, &call.inputs[0]), raster_of(p, &call.outputs[0]));
-                production::expand_with(call.gpu, call.tuning, bits(p), cell, (0, 0), to)?;
-                Ok(())
+                let side = p.side as u32;
+                let cell = Cell {
+                    buffer: &call.inputs[0],
+                    width: side,
+                    height: side,
+                    pitch: side,
+                };
+                let to = Raster {
+                    buffer: &call.outputs[0],
+                    width: p.width as u32,
+                    height: p.height as u32,
+                    pitch: pitch(p),
+                };
+                Ok(production::expand_with(
+                    call.gpu,
+                    call.tuning,
+                    bits(p),
+                    cell,
+                    (0, 0),
+                    to,
+                )?)
             },
         )
         .tuned(
@@ -102,31 +105,13 @@ fn pitch(problem: &Repeat) -> u32 {
     (problem.pitch() * problem.kind.bytes() / 4) as u32
 }
 
-/// The pattern, as production takes it.
-fn cell_of<'a>(problem: &Repeat, buffer: &'a Buffer) -> Cell<'a> {
-    let side = problem.side as u32;
-    Cell {
-        buffer,
-        width: side,
-        height: side,
-        pitch: side,
-    }
-}
-
-fn raster_of<'a>(problem: &Repeat, buffer: &'a Buffer) -> Raster<'a> {
-    Raster {
-        buffer,
-        width: problem.width as u32,
-        height: problem.height as u32,
-        pitch: pitch(problem),
-    }
-}
-
 /// The pattern comes down first, a few microseconds, because the lab hands it over on the device.
-fn transfers(problem: &Repeat, call: &OnGpu<'_>, compute: impl Fn(&Buffer, &Buffer) -> Outcome) -> Outcome {
-    let (gpu, out) = (call.gpu, &call.outputs[0]);
-    let pattern = gpu.upload(&words_of(gpu, &call.inputs[0])?)?;
-    compute(&pattern, out)?;
+fn transfers(problem: &Repeat, call: &OnGpu<'_>) -> Outcome {
+    let (gpu, from, out) = (call.gpu, &call.inputs[0], &call.outputs[0]);
+    let bytes = gpu.read(from, from.words()).wait()?;
+    let words = bytes.as_chunks::<4>().0.iter();
+    let words: Vec<u32> = words.map(|word| u32::from_le_bytes(*word)).collect();
+    simple(problem, gpu, Way::Modulo, &gpu.upload(&words)?, out)?;
     // rung: repeat on gpu: modulo and transfers
     let mut flying: std::collections::VecDeque<Reading> = std::collections::VecDeque::new();
     let words = pitch(problem) as usize * problem.height;
@@ -144,67 +129,6 @@ fn transfers(problem: &Repeat, call: &OnGpu<'_>, compute: impl Fn(&Buffer, &Buff
     for reading in flying {
         reading.wait()?;
     }
-    // end
-    Ok(())
-}
-
-fn words_of(gpu: &Gpu, buffer: &Buffer) -> Result<Vec<u32>, DeviceError> {
-    let bytes = gpu.read(buffer, buffer.words()).wait()?;
-    let words = bytes.as_chunks::<4>().0.iter();
-    Ok(words.map(|word| u32::from_le_bytes(*word)).collect())
-}
-
-/// The cells of patterns that were seen, as many as are used in turn: like a design, a cell is laid out once and rendered often.
-#[derive(Default)]
-struct Cells(Mutex<Vec<(Buffer, usize, fused::Cell)>>);
-
-impl Cells {
-    fn of(&self, problem: &Repeat, gpu: &Gpu, pattern: &Buffer) -> Outcome<fused::Cell> {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let known =
-            |(buffer, side, _): &&(Buffer, usize, fused::Cell)| buffer.same(pattern) && *side == problem.side;
-        if let Some((_, _, cell)) = kept.iter().find(known) {
-            return Ok(cell.clone());
-        }
-        let words = words_of(gpu, pattern)?;
-        let cell = match problem.kind {
-            // Floats go as pairs of 16 bits.
-            Kind::F32 => cell::<u16>(gpu, &words, 2 * problem.side, problem.side),
-            _ => cell::<u8>(gpu, &words, problem.side, problem.side),
-        }?;
-        if kept.len() == MOST_SETS {
-            kept.remove(0);
-        }
-        kept.push((pattern.clone(), problem.side, cell.clone()));
-        Ok(cell)
-    }
-}
-
-fn cell<S: Sample>(gpu: &Gpu, words: &[u32], width: usize, height: usize) -> Outcome<fused::Cell> {
-    let samples: &[S] = bytemuck::cast_slice(words);
-    let period = Period::grid(width as u64, height as u64);
-    let period = period.ok_or_else(|| Failure::Failed("a pattern of nothing".to_owned()))?;
-    let layout = CellLayout::fitting((width * height) as u64, 8 * size_of::<S>() as u32);
-    Ok(fused::Cell::upload(
-        gpu,
-        &samples[..width * height],
-        period,
-        layout,
-    )?)
-}
-
-fn fused(problem: &Repeat, call: &OnGpu<'_>, cells: &Cells) -> Outcome {
-    // rung: repeat on gpu: fused cell
-    let cell = cells.of(problem, call.gpu, &call.inputs[0])?;
-    let expression = Expression::Cell { cell, x: 0, y: 0 };
-    let (depth, width) = match problem.kind {
-        Kind::F32 => (Depth::Sixteen, 2 * problem.width),
-        _ => (Depth::Eight, problem.width),
-    };
-    let band = Rect::new(0, 0, width as u64, problem.height as u64);
-    let band = band.ok_or_else(|| Failure::Unsupported("a raster of this size".to_owned()))?;
-    let out = &call.outputs[0];
-    fused::render(call.gpu, &expression, depth, band, band, out, pitch(problem))?;
     // end
     Ok(())
 }

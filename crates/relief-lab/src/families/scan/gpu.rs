@@ -10,7 +10,7 @@ use relief_numeric::scan::gpu::{self as production, Route};
 
 use super::Scan;
 use crate::array::Layout;
-use crate::family::{Failure, OnGpu, Outcome, Variant, lanes};
+use crate::family::{Failure, OnGpu, Outcome, Variant};
 
 /// Units of a cube of the ladder.
 const UNITS: u32 = 256;
@@ -20,7 +20,6 @@ const UNITS: u32 = 256;
 enum Way {
     HillisSteele,
     Blelloch { padded: bool },
-    Planes,
 }
 
 impl Way {
@@ -35,21 +34,14 @@ impl Way {
 
 pub(super) fn variants(kind: Kind, element: Element) -> Vec<Variant<Scan>> {
     let mut variants = Vec::new();
-    if element == Element::U32 {
+    if (kind, element) == (Kind::Inclusive, Element::U32) {
         let of = |name, idea, way| {
             Variant::gpu(name, idea, move |p: &Scan, call| blocks(p, &call, way)).scratch(levels)
         };
-        if kind == Kind::Inclusive {
-            variants.push(
-                Variant::gpu(
-                    "Hillis–Steele",
-                    "every number to the one 1, 2, 4, … places on: a pass for each",
-                    |p: &Scan, call| everywhere(p, &call),
-                )
-                .scratch(|p| vec![Layout::of::<u32>(p.len)]),
-            );
-        }
+        let everywhere = |p: &Scan, call: OnGpu<'_>| everywhere(p, &call);
+        let idea = "every number to the one 1, 2, 4, … places on: a pass for each";
         variants.extend([
+            Variant::gpu("Hillis–Steele", idea, everywhere).scratch(|p| vec![Layout::of::<u32>(p.len)]),
             of(
                 "Hillis–Steele in blocks",
                 "the same in shared memory; blocks' sums are scanned and added",
@@ -65,7 +57,6 @@ pub(super) fn variants(kind: Kind, element: Element) -> Vec<Variant<Scan>> {
                 "a word left out after each 32, so that banks do not collide",
                 Way::Blelloch { padded: true },
             ),
-            of("planes", "lanes exchange registers", Way::Planes),
         ]);
     }
     variants.extend([
@@ -179,14 +170,9 @@ fn blocks(problem: &Scan, call: &OnGpu<'_>, way: Way) -> Outcome {
     if count == 0 {
         return Ok(());
     }
-    let lanes = match way {
-        Way::Planes => lanes(call.gpu, 2..)?,
-        _ => 1,
-    };
     let level = Level {
         way,
-        lanes,
-        kind: problem.kind,
+        kind: Kind::Inclusive,
     };
     call.gpu.launch(
         "scan blocks",
@@ -205,7 +191,6 @@ fn blocks(problem: &Scan, call: &OnGpu<'_>, way: Way) -> Outcome {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Level {
     way: Way,
-    lanes: u32,
     kind: Kind,
 }
 
@@ -284,7 +269,6 @@ fn scan_level(
     let before = match level.way {
         Way::HillisSteele => hillis_steele(values[0usize]),
         Way::Blelloch { padded } => blelloch(&values, padded),
-        Way::Planes => planes(values[0usize], comptime!(level.lanes)),
     };
     let mut sum = before;
     #[unroll]
@@ -380,24 +364,4 @@ fn leaf(at: u32, #[comptime] padded: bool) -> u32 {
     }
     // end
     place
-}
-
-/// The sum of the values of all units before.
-#[cube]
-fn planes(value: u32, #[comptime] lanes: u32) -> u32 {
-    let count = comptime!(UNITS / lanes);
-    let mut sums = SharedMemory::<u32>::new(comptime!(count as usize));
-    // rung: scan on gpu: planes
-    let up_to = plane_inclusive_sum(value);
-    let plane = UNIT_POS / lanes;
-    if UNIT_POS % lanes == lanes - 1 {
-        sums[plane as usize] = up_to;
-    }
-    sync_cube();
-    let mut before = up_to - value;
-    for k in 0..plane {
-        before += sums[k as usize];
-    }
-    // end
-    before
 }

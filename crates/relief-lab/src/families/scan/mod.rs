@@ -31,6 +31,25 @@ fn ladder(name: &'static str, about: &'static str, kind: Kind, element: Element)
 /// The family.
 #[must_use]
 pub fn family() -> Family {
+    let inclusive = [
+        ("scan/u32", "out(i) = Σ in(k), k ≤ i, u32", Element::U32),
+        ("scan/u8", "out(i) = Σ in(k), k ≤ i, u8 → u32", Element::U8),
+        ("scan/u16", "out(i) = Σ in(k), k ≤ i, u16 → u32", Element::U16),
+        ("scan/i32", "out(i) = Σ in(k), k ≤ i, i32", Element::I32),
+        ("scan/f32", "out(i) = Σ in(k), k ≤ i, f32", Element::F32),
+    ];
+    let exclusive = [
+        ("scan/exclusive-u32", "out(i) = Σ in(k), k < i, u32", Element::U32),
+        (
+            "scan/exclusive-u8",
+            "out(i) = Σ in(k), k < i, u8 → u32",
+            Element::U8,
+        ),
+        ("scan/exclusive-f32", "out(i) = Σ in(k), k < i, f32", Element::F32),
+    ];
+    let of = |kind| move |(name, about, element)| ladder(name, about, kind, element) as _;
+    let inclusive = inclusive.into_iter().map(of(Kind::Inclusive));
+    let exclusive = exclusive.into_iter().map(of(Kind::Exclusive));
     Family {
         name: "scan",
         about: "the sum of all numbers up to each: many results that depend on everything before",
@@ -42,59 +61,9 @@ pub fn family() -> Family {
                     and a plain glance comes before the atomic read.",
             loses: "Every further pass over memory costs its full time: log₂ n of them (Hillis and Steele) \
                     most. Blelloch's tree needs fewer additions, and twice the steps with bank conflicts. \
-                    Reading twice (reduce, then scan) is the best without forward progress. Loading the \
-                    next tile ahead hides nothing that other blocks do not hide already.",
+                    Reading twice (reduce, then scan) is the best without forward progress.",
         },
-        ladders: vec![
-            ladder(
-                "scan/u32",
-                "out(i) = Σ in(k), k ≤ i, u32",
-                Kind::Inclusive,
-                Element::U32,
-            ),
-            ladder(
-                "scan/exclusive-u32",
-                "out(i) = Σ in(k), k < i, u32",
-                Kind::Exclusive,
-                Element::U32,
-            ),
-            ladder(
-                "scan/u8",
-                "out(i) = Σ in(k), k ≤ i, u8 → u32",
-                Kind::Inclusive,
-                Element::U8,
-            ),
-            ladder(
-                "scan/exclusive-u8",
-                "out(i) = Σ in(k), k < i, u8 → u32",
-                Kind::Exclusive,
-                Element::U8,
-            ),
-            ladder(
-                "scan/u16",
-                "out(i) = Σ in(k), k ≤ i, u16 → u32",
-                Kind::Inclusive,
-                Element::U16,
-            ),
-            ladder(
-                "scan/i32",
-                "out(i) = Σ in(k), k ≤ i, i32",
-                Kind::Inclusive,
-                Element::I32,
-            ),
-            ladder(
-                "scan/f32",
-                "out(i) = Σ in(k), k ≤ i, f32",
-                Kind::Inclusive,
-                Element::F32,
-            ),
-            ladder(
-                "scan/exclusive-f32",
-                "out(i) = Σ in(k), k < i, f32",
-                Kind::Exclusive,
-                Element::F32,
-            ),
-        ],
+        ladders: inclusive.chain(exclusive).collect(),
     }
 }
 

@@ -1,12 +1,11 @@
 //! The variants on the CPU.
 
-use rayon::prelude::*;
 use relief_numeric::element::Number;
-use relief_numeric::select::cpu::{BLOCK, SCRATCH_WORDS, SMALL, Shared, Wanted, count, select};
+use relief_numeric::select::cpu::{SCRATCH_WORDS, SMALL, Shared, Wanted, select};
 
 use super::Select;
-use crate::array::{self, Kind, Layout};
-use crate::families::{part, together};
+use crate::array::{self, Kind};
+use crate::families::together;
 use crate::family::{OnCpu, Outcome, Variant};
 
 /// What is compacted, by the lab and by production.
@@ -31,15 +30,6 @@ pub(super) fn variants() -> Vec<Variant<Select>> {
             "vectors compressed in registers",
             |p: &Select, call| by_kind(p, call, Vectors),
         ),
-        Variant::cpu(
-            "threads two passes",
-            "parts are counted, then moved: memory is read twice",
-            |p: &Select, call| match p.kind {
-                Kind::U8 => two_passes::<u8>(call),
-                _ => two_passes::<u32>(call),
-            },
-        )
-        .scratch(counts_and_places),
         Variant::cpu(
             "threads production",
             "one pass in blocks; turns say where to write",
@@ -114,67 +104,6 @@ struct Vectors;
 impl Keep for Vectors {
     fn keep<T: Element>(&self, from: &[T], to: &mut [T]) -> usize {
         select(from, Wanted::NonZero, to)
-    }
-}
-
-/// How many parts there may be.
-const PARTS: usize = 4_096;
-
-/// How many elements each part keeps, and those before it.
-fn counts_and_places(_: &Select) -> Vec<Layout> {
-    vec![Layout::of::<u32>(2 * PARTS); 2]
-}
-
-/// Elements of a part.
-fn each(len: usize) -> usize {
-    part(len).max(len.div_ceil(PARTS))
-}
-
-fn two_passes<T: Element>(call: OnCpu<'_>) -> Outcome {
-    let from = call.inputs[0].slice::<T>();
-    let each = each(from.len());
-    let parts = || from.par_chunks(each);
-    let (counts, places) = call.scratch.split_at_mut(1);
-    let counts: &mut [u64] = &mut bytemuck::cast_slice_mut(counts[0].bytes_mut())[..parts().len()];
-    let places: &mut [u64] = &mut bytemuck::cast_slice_mut(places[0].bytes_mut())[..parts().len()];
-    // rung: select on cpu: threads two passes
-    let counted = parts().zip(counts.par_iter_mut());
-    counted.for_each(|(part, kept)| *kept = count(part, Wanted::NonZero));
-    let mut sum = 0;
-    for (place, count) in places.iter_mut().zip(&*counts) {
-        *place = sum;
-        sum += count;
-    }
-    // end
-    let (values, told) = call.outputs.split_at_mut(1);
-    let mut pieces = Vec::new();
-    let mut rest = values[0].slice_mut::<T>();
-    for count in &*counts {
-        let (piece, after) = rest.split_at_mut(*count as usize);
-        pieces.push(piece);
-        rest = after;
-    }
-    // rung: select on cpu: threads two passes
-    parts()
-        .zip(pieces)
-        .for_each(|(from, piece)| keep_in_blocks(from, piece));
-    // end
-    let last = places.last().zip(counts.last());
-    tell(
-        told[0].slice_mut(),
-        last.map_or(0, |(place, count)| place + count) as usize,
-    );
-    Ok(())
-}
-
-/// A block at a time, because a piece has no room for what is not kept.
-fn keep_in_blocks<T: Element>(from: &[T], mut piece: &mut [T]) {
-    let mut block = [T::zeroed(); BLOCK];
-    for from in from.chunks(BLOCK) {
-        let kept = select(from, Wanted::NonZero, &mut block);
-        let (here, after) = std::mem::take(&mut piece).split_at_mut(kept);
-        here.copy_from_slice(&block[..kept]);
-        piece = after;
     }
 }
 

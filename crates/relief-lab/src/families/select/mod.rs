@@ -3,8 +3,8 @@
 //! Least work: every element is read once, and each that is kept is written once. Where it goes depends on
 //! all before, and that is what the variants differ in.
 //!
-//! The article's implementations differ in how a unit learns what the units before it keep. Counts become places by this crate's scan, which
-//! reads as many numbers as there are owners.
+//! The article's best give each of some planes a contiguous sequence. Counts become places by this crate's scan, which reads as many numbers as
+//! there are planes.
 //!
 //! `selections`: by flags, by bounds, of indices, of both halves, and of runs.
 //!
@@ -45,19 +45,10 @@ pub fn family() -> Family {
             Box::new(ladder("select/u8", Kind::U8, variants(Kind::U8)).cases(|scale| all(Kind::U8, scale))),
             Box::new(
                 everyone("select/densities")
-                    .axis(DENSITY)
-                    .cases(|scale| densities(scale, false)),
-            ),
-            Box::new(
-                everyone("select/structured")
-                    .axis(DENSITY)
-                    .cases(|scale| densities(scale, true)),
+                    .axis("per cent kept")
+                    .cases(densities),
             ),
             Box::new(everyone("select/sizes").axis("log2 n").cases(sizes)),
-            Box::new(everyone("select/implementations").cases(|scale| {
-                let random = Select::new(Kind::U32, swept(scale) as usize, 50);
-                vec![random.structured(), random]
-            })),
             Box::new(selections::ladder(What::Flagged)),
             Box::new(selections::ladder(What::Within)),
             Box::new(selections::ladder(What::Indices)),
@@ -76,8 +67,6 @@ fn ladder(name: &'static str, kind: Kind, variants: Vec<Variant<Select>>) -> Lad
 fn variants(kind: Kind) -> Vec<Variant<Select>> {
     on_both!(cpu::variants(), gpu::variants(kind))
 }
-
-const DENSITY: &str = "per cent kept";
 
 /// The article's implementations, and this crate's.
 fn everyone(name: &'static str) -> Ladder<Select> {
@@ -117,10 +106,9 @@ fn swept(scale: Scale) -> u64 {
     })
 }
 
-fn densities(scale: Scale, structured: bool) -> Vec<Select> {
+fn densities(scale: Scale) -> Vec<Select> {
     let of = |percent| Select {
         place: Some(f64::from(percent)),
-        structured,
         ..Select::new(Kind::U32, swept(scale) as usize, percent)
     };
     [0, 1, 10, 50, 90, 99, 100].map(of).into()
@@ -145,8 +133,6 @@ struct Select {
     len: usize,
     percent: u32,
     place: Option<f64>,
-    /// Whether those that are kept lie as evenly as can be: with 50 of a hundred 1, 0, 3, 0, …
-    structured: bool,
 }
 
 impl Select {
@@ -156,13 +142,7 @@ impl Select {
             len,
             percent,
             place: None,
-            structured: false,
         }
-    }
-
-    const fn structured(mut self) -> Self {
-        self.structured = true;
-        self
     }
 
     fn bytes(&self) -> u64 {
@@ -171,12 +151,6 @@ impl Select {
 
     /// Whether element `i` is kept.
     fn kept(&self, i: usize) -> bool {
-        let percent = u64::from(self.percent);
-        if self.structured {
-            // Of the first i elements, percent · i / 100 are kept, rounded up.
-            let kept = |i: u64| (i * percent).div_ceil(100);
-            return kept(i as u64 + 1) > kept(i as u64);
-        }
         self.percent == 100 || mix(9, i as u64) < threshold(self.percent)
     }
 }
@@ -215,11 +189,7 @@ fn keep<T: Element + PartialEq>(from: &[T], outputs: &mut [Array]) {
 impl Problem for Select {
     fn label(&self) -> String {
         let (bits, percent) = (8 * self.kind.bytes(), self.percent);
-        let structured = if self.structured { ", structured" } else { "" };
-        format!(
-            "{} u{bits}, {percent} %{structured}",
-            crate::quantity::count(self.len as u64)
-        )
+        format!("{} u{bits}, {percent} %", crate::quantity::count(self.len as u64))
     }
 
     fn elements(&self) -> u64 {
@@ -234,11 +204,7 @@ impl Problem for Select {
         if fill == Fill::Structured {
             return vec![Array::filled(layout, Fill::Structured, 1)];
         }
-        let value = |i| match self.structured {
-            true => i as u32 | 1,
-            false => mix(1, i as u64) | 1,
-        };
-        let at = |i| if self.kept(i) { value(i) } else { 0 };
+        let at = |i| (mix(1, i as u64) | 1) * u32::from(self.kept(i));
         vec![match self.kind {
             Kind::U8 => Array::from_fn(self.len, |i| at(i) as u8),
             _ => Array::from_fn(self.len, at),

@@ -57,29 +57,17 @@ pub(super) fn ladder(what: What) -> Ladder<Selected> {
 }
 
 fn checks(what: What) -> Vec<Selected> {
-    let of = |len| Selected {
-        what,
-        len,
-        percent: 50,
-    };
-    let densities = [0, 1, 99, 100].map(|percent| Selected {
-        percent,
-        ..of(30_011)
-    });
-    LENGTHS.into_iter().map(of).chain(densities).collect()
+    let lengths = LENGTHS.map(|len| Selected::new(what, len, 50));
+    let densities = [0, 1, 99, 100].map(|percent| Selected::new(what, 30_011, percent));
+    lengths.into_iter().chain(densities).collect()
 }
 
 /// The usual sizes with half kept, and other densities of the largest.
 fn cases(what: What, scale: Scale) -> Vec<Selected> {
-    let of = |len: u64, percent| Selected {
-        what,
-        len: len as usize,
-        percent,
-    };
-    let sizes = scale.sizes();
-    let mut all: Vec<Selected> = sizes.iter().map(|len| of(*len, 50)).collect();
+    let sizes: Vec<usize> = scale.sizes().into_iter().map(|len| len as usize).collect();
+    let mut all: Vec<Selected> = sizes.iter().map(|len| Selected::new(what, *len, 50)).collect();
     if let (Some(largest), false) = (sizes.last(), scale.quick) {
-        all.extend([1, 99].map(|percent| of(*largest, percent)));
+        all.extend([1, 99].map(|percent| Selected::new(what, *largest, percent)));
     }
     all
 }
@@ -90,14 +78,22 @@ const fn huge(what: What) -> Selected {
         What::Runs => (1 << 31) + 77,
         _ => (1 << 30) + 77,
     };
-    Selected {
-        what,
-        len,
-        percent: 50,
-    }
+    Selected::new(what, len, 50)
 }
 
 impl Selected {
+    const fn new(what: What, len: usize, percent: u32) -> Self {
+        Self { what, len, percent }
+    }
+
+    /// Whether element `i` is to be kept: of structured inputs every so many, of others by chance.
+    fn chosen(&self, fill: Fill, i: usize, every: usize) -> bool {
+        match fill {
+            Fill::Structured => i.is_multiple_of(every),
+            Fill::Random => self.kept(i),
+        }
+    }
+
     /// Whether chance keeps element `i`.
     fn kept(&self, i: usize) -> bool {
         self.percent == 100 || mix(9, i as u64) < threshold(self.percent)
@@ -151,33 +147,25 @@ impl Problem for Selected {
 
     fn inputs(&self, fill: Fill) -> Vec<Array> {
         let words = Layout::of::<u32>(self.len);
-        let zeros = |i| match (fill, self.kept(i)) {
-            (Fill::Structured, _) => (i as u32 + 1) * u32::from(i % 2 == 0),
-            (Fill::Random, kept) => (mix(1, i as u64) | 1) * u32::from(kept),
+        let number = |i| match fill {
+            Fill::Structured => i as u32 + 1,
+            Fill::Random => mix(1, i as u64) | 1,
         };
         match self.what {
-            What::Flagged => {
-                let flag = |i| {
-                    u8::from(if fill == Fill::Structured {
-                        i % 2 == 0
-                    } else {
-                        self.kept(i)
-                    })
-                };
-                vec![Array::filled(words, fill, 1), Array::from_fn(self.len, flag)]
-            }
+            What::Flagged => vec![
+                Array::filled(words, fill, 1),
+                Array::from_fn(self.len, |i| u8::from(self.chosen(fill, i, 2))),
+            ],
             What::Within => vec![Array::filled(words, fill, 1)],
-            What::Indices | What::Halves => vec![Array::from_fn(self.len, zeros)],
+            What::Indices | What::Halves => vec![Array::from_fn(self.len, |i| {
+                number(i) * u32::from(self.chosen(fill, i, 2))
+            })],
             What::Runs => {
                 // Another byte than the one before where chance begins a run: its last bit changes.
                 let mut bit = 0;
                 let mut bytes = Array::new(Layout::of::<u8>(self.len));
                 for (i, byte) in bytes.slice_mut::<u8>().iter_mut().enumerate() {
-                    bit ^= u8::from(if fill == Fill::Structured {
-                        i % 3 == 0
-                    } else {
-                        self.kept(i)
-                    });
+                    bit ^= u8::from(self.chosen(fill, i, 3));
                     *byte = 6 | bit;
                 }
                 vec![bytes]
@@ -247,7 +235,6 @@ impl Problem for Selected {
     }
 }
 
-/// Writes a count as two words.
 fn variants() -> Vec<Variant<Selected>> {
     let of = |name, idea, way: fn(&Selected, &[Array], &mut [Array]) -> usize| {
         Variant::cpu(name, idea, move |p: &Selected, call: OnCpu<'_>| -> Outcome {

@@ -42,47 +42,33 @@ impl Sample for f32 {
     }
 }
 
+type Run = fn(&Stencil, OnCpu<'_>) -> Outcome;
+
 pub(super) fn variants(subject: Subject) -> Vec<Variant<Stencil>> {
-    let mut variants = vec![Variant::cpu(
+    let of = |name, idea, bytes: Run, floats: Run| {
+        Variant::cpu(name, idea, move |p: &Stencil, call| match p.kind {
+            Kind::U8 => bytes(p, call),
+            _ => floats(p, call),
+        })
+    };
+    let mut variants = vec![of(
         "definition",
         "the square of each pixel",
-        |p: &Stencil, call| match p.kind {
-            Kind::U8 => definition::<u8>(p, call),
-            _ => definition::<f32>(p, call),
-        },
+        definition::<u8>,
+        definition::<f32>,
     )];
-    if subject.is_extreme() || matches!(subject, Subject::Box | Subject::Gauss) {
-        variants.push(Variant::cpu(
-            "separable",
-            "columns, then rows",
-            |p: &Stencil, call| match p.kind {
-                Kind::U8 => separable::<u8>(p, call),
-                _ => separable::<f32>(p, call),
-            },
-        ));
+    if matches!(subject, Subject::Box | Subject::Gauss | Subject::Extreme) {
+        let idea = "columns, then rows";
+        variants.push(of("separable", idea, separable::<u8>, separable::<f32>));
     }
     if subject == Subject::Box {
-        variants.push(Variant::cpu(
-            "running sum",
-            "what enters is added, what leaves is taken away",
-            |p: &Stencil, call| match p.kind {
-                Kind::U8 => running_sum::<u8>(p, call),
-                _ => running_sum::<f32>(p, call),
-            },
-        ));
+        let idea = "what enters is added, what leaves is taken away";
+        variants.push(of("running sum", idea, running_sum::<u8>, running_sum::<f32>));
     }
-    if subject.is_extreme() {
-        variants.push(
-            Variant::cpu(
-                "van Herk",
-                "runs of pixels, backwards and forwards",
-                |p: &Stencil, call| match p.kind {
-                    Kind::U8 => van_herk::<u8>(p, call),
-                    _ => van_herk::<f32>(p, call),
-                },
-            )
-            .scratch(|p| vec![p.layout()]),
-        );
+    if subject == Subject::Extreme {
+        let idea = "runs of pixels, backwards and forwards";
+        let runs = of("van Herk", idea, van_herk::<u8>, van_herk::<f32>);
+        variants.push(runs.scratch(|p| vec![p.layout()]));
     }
     variants.push(
         Variant::cpu(
@@ -112,7 +98,7 @@ fn strips(problem: &Stencil) -> usize {
     let bytes = problem.kind == Kind::U8 && problem.pitch() * problem.height <= SMALL;
     let quick = matches!(
         problem.filter,
-        Filter::Box(_) | Filter::Erosion(_) | Filter::Dilation(_) | Filter::Sobel
+        Filter::Box(_) | Filter::Erosion(_) | Filter::Sobel
     );
     if bytes && quick {
         return 1;
@@ -186,7 +172,6 @@ fn definition<T: Sample>(problem: &Stencil, call: OnCpu<'_>) -> Outcome {
         // end
         let result = match &problem.filter {
             Filter::Erosion(_) => square().fold(f32::INFINITY, f32::min),
-            Filter::Dilation(_) => square().fold(f32::NEG_INFINITY, f32::max),
             Filter::Sobel => {
                 let weigh = |weights: [f32; 9]| square().zip(weights).map(|(p, w)| p * w).sum::<f32>();
                 weigh([-1.0, 0.0, 1.0, -2.0, 0.0, 2.0, -1.0, 0.0, 1.0]).abs()
@@ -211,7 +196,6 @@ fn separable<T: Sample>(problem: &Stencil, call: OnCpu<'_>) -> Outcome {
     out.fill(T::default());
     let fold = |a: f32, b: f32| match problem.filter {
         Filter::Erosion(_) => a.min(b),
-        Filter::Dilation(_) => a.max(b),
         _ => a + b,
     };
     let mut columns = vec![0.0; problem.width];
@@ -270,13 +254,8 @@ fn running_sum<T: Sample>(problem: &Stencil, call: OnCpu<'_>) -> Outcome {
 }
 
 /// Windows of a row (a column), one sample after the other.
-fn windows<T: Sample>(
-    row: &[T],
-    radius: usize,
-    fold: fn(T, T) -> T,
-    memory: &mut [Vec<T>; 2],
-    mut put: impl FnMut(usize, T),
-) {
+fn windows<T: Sample>(row: &[T], radius: usize, memory: &mut [Vec<T>; 2], mut put: impl FnMut(usize, T)) {
+    let lesser = |a: T, b: T| if a < b { a } else { b };
     let side = 2 * radius + 1;
     let nearest = |place: usize| row[place.saturating_sub(radius).min(row.len() - 1)];
     let count = row.len() + 2 * radius;
@@ -286,7 +265,7 @@ fn windows<T: Sample>(
     for place in 0..count {
         let begun = match place % side {
             0 => nearest(place),
-            _ => fold(begins[place - 1], nearest(place)),
+            _ => lesser(begins[place - 1], nearest(place)),
         };
         begins.push(begun);
     }
@@ -295,21 +274,17 @@ fn windows<T: Sample>(
     for place in (0..count - 1).rev() {
         ends[place] = match place % side == side - 1 {
             true => nearest(place),
-            false => fold(nearest(place), ends[place + 1]),
+            false => lesser(nearest(place), ends[place + 1]),
         };
     }
     for place in 0..row.len() {
-        put(place, fold(ends[place], begins[place + 2 * radius]));
+        put(place, lesser(ends[place], begins[place + 2 * radius]));
     }
     // end
 }
 
 fn van_herk<T: Sample>(problem: &Stencil, call: OnCpu<'_>) -> Outcome {
     let (pitch, radius) = (problem.pitch(), problem.radius());
-    let fold: fn(T, T) -> T = match problem.filter {
-        Filter::Dilation(_) => |a, b| if a > b { a } else { b },
-        _ => |a, b| if a < b { a } else { b },
-    };
     let samples = call.inputs[0].slice::<T>();
     let between = call.scratch[0].slice_mut::<T>();
     let out = call.outputs[0].slice_mut::<T>();
@@ -319,7 +294,7 @@ fn van_herk<T: Sample>(problem: &Stencil, call: OnCpu<'_>) -> Outcome {
     }
     let mut memory = [Vec::new(), Vec::new()];
     for (row, between) in samples.chunks_exact(pitch).zip(between.chunks_exact_mut(pitch)) {
-        windows(&row[..problem.width], radius, fold, &mut memory, |x, value| {
+        windows(&row[..problem.width], radius, &mut memory, |x, value| {
             between[x] = value
         });
     }
@@ -328,7 +303,7 @@ fn van_herk<T: Sample>(problem: &Stencil, call: OnCpu<'_>) -> Outcome {
         for (y, sample) in column.iter_mut().enumerate() {
             *sample = between[y * pitch + x];
         }
-        windows(&column, radius, fold, &mut memory, |y, value| {
+        windows(&column, radius, &mut memory, |y, value| {
             out[y * pitch + x] = value
         });
     }

@@ -19,7 +19,6 @@ enum Combine {
     /// Σ weight · sample, divided.
     Weighted,
     Least,
-    Greatest,
     /// |gx| + |gy|.
     Edges,
 }
@@ -28,7 +27,6 @@ impl Combine {
     const fn of(filter: &Filter) -> Self {
         match filter {
             Filter::Erosion(_) => Self::Least,
-            Filter::Dilation(_) => Self::Greatest,
             Filter::Sobel => Self::Edges,
             _ => Self::Weighted,
         }
@@ -78,12 +76,12 @@ pub(super) fn variants(subject: Subject, kind: Kind) -> Vec<Variant<Stencil>> {
         Variant::gpu(
             "naive",
             "every unit loads the squares of its pixels",
-            |p: &Stencil, call| squares::naive(p, &call),
+            |p: &Stencil, call| squares::squares(p, &call, false),
         ),
         Variant::gpu(
             "tiled",
             "tiles with their border in shared memory; units load several pixels",
-            |p: &Stencil, call| squares::tiled(p, &call),
+            |p: &Stencil, call| squares::squares(p, &call, true),
         ),
     ];
     if subject == Subject::Box {
@@ -97,7 +95,7 @@ pub(super) fn variants(subject: Subject, kind: Kind) -> Vec<Variant<Stencil>> {
         let columns = p.row_words() * samples(p.kind).per_word();
         vec![Layout::of::<f32>(columns as usize * p.height)]
     };
-    if subject.is_extreme() || matches!(subject, Subject::Box | Subject::Gauss) {
+    if matches!(subject, Subject::Box | Subject::Gauss | Subject::Extreme) {
         variants.push(
             Variant::gpu(
                 "separable",
@@ -154,42 +152,31 @@ fn layouts_of(filter: &Filter, samples: Samples) -> Layouts {
 /// Another way than production's, and the idea of it.
 type Other = (&'static str, &'static str, Way);
 
-const fn strips(kept: bool, exchange: bool) -> Way {
-    Way::Strips { kept, exchange }
+const fn strips(kept: bool) -> Way {
+    Way::Strips { kept, exchange: true }
 }
 
-const OWN: Other = (
-    "one pass, own stores",
-    "the same, rows read again, and each unit stores its own two vectors: half a sector of memory at a time",
-    strips(false, false),
-);
 const AGAIN: Other = (
     "one pass, rows again",
     "the same, but rows that leave windows are read again",
-    strips(false, true),
+    strips(false),
 );
 const KEPT: Other = (
     "one pass, rows kept",
     "the same, but shared memory keeps the rows of windows, where it is large enough",
-    strips(true, true),
-);
-const FOUR_COLUMNS: Other = (
-    "one pass, four columns",
-    "strips by units of four columns instead of 16",
-    strips(false, true),
+    strips(true),
 );
 const NO_MATRIX: Other = (
     "one pass, no matrix instructions",
     "the same without the instructions that multiply matrices of bytes",
-    strips(false, true),
+    strips(false),
 );
 
 /// Ways of production, in its layout, of which one is its own for some radius or size.
 const fn others(subject: Subject, kind: Kind) -> &'static [Other] {
     match (subject, kind) {
-        (Subject::Box, Kind::U8) => &[FOUR_COLUMNS],
-        (Subject::Box | Subject::Extreme | Subject::Greatest, Kind::F32) => &[OWN, AGAIN, KEPT],
-        (Subject::Extreme | Subject::Greatest, _) => &[AGAIN],
+        (Subject::Box | Subject::Extreme, Kind::F32) => &[AGAIN, KEPT],
+        (Subject::Extreme, _) => &[AGAIN],
         (Subject::Gauss | Subject::Convolution, Kind::U8) => &[NO_MATRIX],
         _ => &[],
     }

@@ -1,4 +1,4 @@
-//! Stencils: box, Gauss, Sobel, convolution, erosion and dilation, of 8 bits and of f32, as
+//! Stencils: box, Gauss, Sobel, convolution and erosion, of 8 bits and of f32, as
 //! `relief_numeric::stencil` defines them: pixels outside of the picture are the nearest inside, results of 8
 //! bits are exact.
 //!
@@ -54,11 +54,6 @@ pub fn family() -> Family {
             ["stencil/erosion-u8", "stencil/erosion-f32"],
             "the least of the square of 2r + 1 pixels",
         ),
-        (
-            Subject::Greatest,
-            ["stencil/dilation-u8", "stencil/dilation-f32"],
-            "the greatest of the square of 2r + 1 pixels",
-        ),
     ];
     let both = both.into_iter().flat_map(|(subject, [bytes, floats], about)| {
         [(Kind::U8, bytes), (Kind::F32, floats)].map(|(kind, name)| ladder(subject, kind, name, about) as _)
@@ -87,16 +82,8 @@ enum Subject {
     Gauss,
     Sobel,
     Convolution,
-    /// The least.
+    /// The least. The greatest is the same with the order turned round, and has no ladder.
     Extreme,
-    /// The greatest: the same with the order turned round, so that one radius says enough.
-    Greatest,
-}
-
-impl Subject {
-    const fn is_extreme(self) -> bool {
-        matches!(self, Self::Extreme | Self::Greatest)
-    }
 }
 
 fn ladder(subject: Subject, kind: Kind, name: &'static str, about: &'static str) -> Box<Ladder<Stencil>> {
@@ -119,7 +106,6 @@ fn filter(subject: Subject, radius: u32) -> Filter {
         Subject::Sobel => Filter::Sobel,
         Subject::Convolution => convolution(radius),
         Subject::Extreme => Filter::Erosion(radius),
-        Subject::Greatest => Filter::Dilation(radius),
     }
 }
 
@@ -150,8 +136,6 @@ fn radii(subject: Subject, quick: bool) -> &'static [u32] {
         (Subject::Box | Subject::Extreme | Subject::Convolution, true) => &[1],
         (Subject::Box, false) => &[1, 5, 15, 50],
         (Subject::Extreme, false) => &[1, 15, 50],
-        (Subject::Greatest, true) => &[1],
-        (Subject::Greatest, false) => &[15],
         (Subject::Convolution, false) => &[1, 3],
         (Subject::Gauss | Subject::Sobel, _) => &[0],
     }
@@ -227,7 +211,7 @@ fn huge(subject: Subject, kind: Kind) -> Vec<Stencil> {
     let (words, bytes) = ((32_780, 32_777), (65_600, 65_551));
     let pictures: &[_] = match (subject, kind) {
         (Subject::Box | Subject::Extreme, Kind::U8) => &[(words, 2), (bytes, 2), (bytes, 15)],
-        (Subject::Gauss | Subject::Greatest, Kind::U8) => &[(words, 2), (bytes, 2)],
+        (Subject::Gauss, Kind::U8) => &[(words, 2), (bytes, 2)],
         (_, Kind::U8) => &[(bytes, 2)],
         _ => &[(words, 2)],
     };
@@ -350,7 +334,7 @@ impl Problem for Stencil {
 
     fn tolerance(&self) -> Tolerance {
         match (&self.filter, self.kind) {
-            (_, Kind::U8) | (Filter::Erosion(_) | Filter::Dilation(_), _) => Tolerance::Exact,
+            (_, Kind::U8) | (Filter::Erosion(_), _) => Tolerance::Exact,
             // Sums of up to 961 numbers one after the other.
             _ => Tolerance::Relative(3e-5),
         }

@@ -46,8 +46,9 @@ fn rows<T: Sample>(problem: &Stencil, inputs: &[Array], out: &mut [T]) {
     rows.for_each(|(y, out)| {
         let out = &mut out[..problem.width];
         match &problem.filter {
-            Filter::Erosion(_) => picture.folded(y, Fold::Least, out),
-            Filter::Dilation(_) => picture.folded(y, Fold::Greatest, out),
+            Filter::Erosion(_) => picture.least(y, out),
+            // No ladder has any.
+            Filter::Dilation(_) => {}
             Filter::Box(_) | Filter::Gauss(_) => picture.weighted(y, axis, out),
             Filter::Sobel => picture.edges(y, out),
             Filter::Convolution(_) => picture.convolved(y, square, out),
@@ -55,31 +56,10 @@ fn rows<T: Sample>(problem: &Stencil, inputs: &[Array], out: &mut [T]) {
     });
 }
 
-#[derive(Clone, Copy)]
-enum Fold {
-    Least,
-    Greatest,
-}
-
-fn fold_into(fold: Fold, row: &[f64], onto: &mut [f64]) {
-    match fold {
-        Fold::Least => least(Isa::best(), row, onto),
-        Fold::Greatest => greatest(Isa::best(), row, onto),
-    }
-}
-
 versions! {
     fn least(row: &[f64], onto: &mut [f64]) {
         for (onto, sample) in onto.iter_mut().zip(row) {
             *onto = if *sample < *onto { *sample } else { *onto };
-        }
-    }
-}
-
-versions! {
-    fn greatest(row: &[f64], onto: &mut [f64]) {
-        for (onto, sample) in onto.iter_mut().zip(row) {
-            *onto = if *sample > *onto { *sample } else { *onto };
         }
     }
 }
@@ -125,15 +105,15 @@ impl<T: Sample> Picture<'_, T> {
         all.map(|place| columns[nearest(place)]).collect()
     }
 
-    fn folded(&self, y: usize, fold: Fold, out: &mut [T]) {
+    fn least(&self, y: usize, out: &mut [T]) {
         let mut columns: Vec<f64> = self.row(y, 0).collect();
         for dy in 1..self.side() {
             let row: Vec<f64> = self.row(y, dy).collect();
-            fold_into(fold, &row, &mut columns);
+            least(Isa::best(), &row, &mut columns);
         }
         let row = self.replicated(&columns);
         for dx in 0..self.side() {
-            fold_into(fold, &row[dx..], &mut columns);
+            least(Isa::best(), &row[dx..], &mut columns);
         }
         for (out, window) in out.iter_mut().zip(columns) {
             *out = T::of(window);
@@ -215,7 +195,6 @@ mod tests {
             Subject::Sobel,
             Subject::Convolution,
             Subject::Extreme,
-            Subject::Greatest,
         ] {
             let small = |problem: &Stencil| problem.elements() < 6_000 && problem.radius() <= 15;
             for problem in checks(subject, Kind::U8).into_iter().filter(small) {
@@ -234,7 +213,6 @@ mod tests {
                     };
                     let right = match problem.filter {
                         Filter::Erosion(_) => square.iter().copied().fold(255.0, f64::min),
-                        Filter::Dilation(_) => square.iter().copied().fold(0.0, f64::max),
                         Filter::Sobel => {
                             sum(&[-1.0, 0.0, 1.0, -2.0, 0.0, 2.0, -1.0, 0.0, 1.0]).abs()
                                 + sum(&[-1.0, -2.0, -1.0, 0.0, 0.0, 0.0, 1.0, 2.0, 1.0]).abs()

@@ -14,34 +14,31 @@ const TILE: u32 = 32;
 const ROWS: u32 = 8;
 
 pub(super) fn variants(bits: u32) -> Vec<Variant<Transpose>> {
-    let of = |name, idea, way| Variant::gpu(name, idea, move |p: &Transpose, call| simple(p, &call, way));
-    let figure = |variant: Variant<Transpose>, figure| match bits {
-        32 => variant.source(figure),
-        _ => variant,
+    // The source's words have 32 bits.
+    let of = |name, idea, way, figure| {
+        let variant = Variant::gpu(name, idea, move |p: &Transpose, call| simple(p, &call, way));
+        match bits {
+            32 => variant.source(figure),
+            _ => variant,
+        }
     };
     vec![
-        figure(
-            of(
-                "naive",
-                "a unit for each word; loads follow rows, stores lie a row apart",
-                Way::Naive,
-            ),
+        of(
+            "naive",
+            "a unit for each word; loads follow rows, stores lie a row apart",
+            Way::Naive,
             "68.98 GB/s",
         ),
-        figure(
-            of(
-                "tiled",
-                "tiles by way of shared memory, columns in one bank",
-                Way::Tiled(Place::Plain),
-            ),
+        of(
+            "tiled",
+            "tiles by way of shared memory, columns in one bank",
+            Way::Tiled(Place::Plain),
             "116.82 GB/s",
         ),
-        figure(
-            of(
-                "padded",
-                "tiles with a column more for each row of words",
-                Way::Tiled(Place::Padded),
-            ),
+        of(
+            "padded",
+            "tiles with a column more for each row of words",
+            Way::Tiled(Place::Padded),
             "121.83 GB/s",
         ),
         Variant::gpu(

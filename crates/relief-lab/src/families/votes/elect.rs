@@ -66,58 +66,43 @@ mod gpu {
     #![allow(unsafe_code)]
 
     use cubecl::prelude::*;
-    use relief_kernels::device::{Backend, Operand, cubes, on_client, start};
+    use relief_kernels::device::{Operand, cubes, on_client, start};
 
     use super::Votes;
-    use crate::family::{Failure, OnGpu, Outcome, Variant, lanes};
+    use crate::family::{OnGpu, Outcome, Variant, lanes};
 
     const UNITS: u32 = 256;
 
-    /// Who adds.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-    enum Way {
-        Units,
-        First,
-        Elected,
-    }
-
     pub(super) fn variants() -> Vec<Variant<Votes>> {
-        let of =
-            |name, idea, way| Variant::gpu(name, idea, move |p: &Votes, call: OnGpu<'_>| vote(p, &call, way));
         vec![
-            of("every unit", "every unit adds to one counter", Way::Units),
-            of("first lane", "the first lane adds for its plane", Way::First),
-            of("elected", "an elected lane adds for its plane", Way::Elected),
+            Variant::gpu(
+                "every unit",
+                "every unit adds to one counter",
+                |p: &Votes, call| vote(p, &call, 1),
+            ),
+            Variant::gpu(
+                "first lane",
+                "the first lane adds for its plane",
+                |p: &Votes, call: OnGpu<'_>| vote(p, &call, lanes(call.gpu, 2..=32)?),
+            ),
         ]
     }
 
-    fn vote(problem: &Votes, call: &OnGpu<'_>, way: Way) -> Outcome {
+    /// Counts, an addition for so many lanes.
+    fn vote(problem: &Votes, call: &OnGpu<'_>, lanes: u32) -> Outcome {
         let gpu = call.gpu;
-        let lanes = match way {
-            Way::Units => 1,
-            _ => lanes(gpu, ..=32)?,
-        };
-        if way == Way::Elected && gpu.report().backend() != Some(Backend::Cuda) {
-            let reason = "WGSL has no election of a lane";
-            return Err(Failure::Unsupported(reason.to_owned()));
-        }
         let words = problem.0 as u32;
         let grid = cubes(gpu, words.div_ceil(UNITS));
         let (from, out) = (&call.inputs[0], &call.outputs[0]);
-        gpu.launch(
-            "votes",
-            &(way, lanes),
-            &[Operand::write("the output", out)],
-            || {
-                let (one, unit) = (CubeCount::Static(1, 1, 1), CubeDim::new_1d(1));
-                let (grid, dim) = (grid.clone(), CubeDim::new_1d(UNITS));
-                // SAFETY: words are compared with their number; the result has one.
-                on_client!(gpu, client => {
-                    start!(client, (one, unit), unsafe clear(out.array(1)));
-                    start!(client, (grid, dim), unsafe total(from.array(1), out.array(1), words, way, lanes));
-                });
-            },
-        )?;
+        gpu.launch("votes", &lanes, &[Operand::write("the output", out)], || {
+            let (one, unit) = (CubeCount::Static(1, 1, 1), CubeDim::new_1d(1));
+            let (grid, dim) = (grid.clone(), CubeDim::new_1d(UNITS));
+            // SAFETY: words are compared with their number; the result has one.
+            on_client!(gpu, client => {
+                start!(client, (one, unit), unsafe clear(out.array(1)));
+                start!(client, (grid, dim), unsafe total(from.array(1), out.array(1), words, lanes));
+            });
+        })?;
         Ok(())
     }
 
@@ -127,26 +112,13 @@ mod gpu {
     }
 
     #[cube(launch_unchecked)]
-    fn total(
-        from: &Array<u32>,
-        out: &mut Array<Atomic<u32>>,
-        words: u32,
-        #[comptime] way: Way,
-        #[comptime] lanes: u32,
-    ) {
+    fn total(from: &Array<u32>, out: &mut Array<Atomic<u32>>, words: u32, #[comptime] lanes: u32) {
         let unit = CUBE_POS as u32 * UNITS + UNIT_POS;
         let mut set = false;
         if unit < words {
             set = from[unit as usize] != 0;
         }
-        if comptime!(way == Way::Elected) {
-            // rung: votes on gpu: elected
-            let sum = plane_sum(u32::cast_from(set));
-            if plane_elect() {
-                out[0].fetch_add(sum);
-            }
-            // end
-        } else if comptime!(way == Way::First) {
+        if comptime!(lanes > 1) {
             // rung: votes on gpu: first lane
             let sum = plane_sum(u32::cast_from(set));
             if UNIT_POS % lanes == 0 {

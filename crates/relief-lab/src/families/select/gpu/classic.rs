@@ -1,108 +1,67 @@
-//! Compactions in three phases, as those of the article: an owner counts its words, a scan makes places of the counts, and the
-//! owner moves its words there. Owners are planes with a contiguous sequence each, or cubes.
+//! Compactions in three phases, as the article's best: a plane counts the words of its sequence, a scan makes places of the counts, and the
+//! plane moves its words there (Billeter, Olsson, Assarsson).
 #![allow(unsafe_code)]
 
 use cubecl::prelude::*;
-use relief_kernels::device::{Buffer, Gpu, Operand, cubes, launch};
+use relief_kernels::device::{Operand, cubes, launch};
 use relief_numeric::element::Element;
 use relief_numeric::scan::Kind;
 use relief_numeric::scan::gpu::{scan, scratch_words};
 
-use crate::family::{Outcome, lanes};
-
-/// Who owns which words, and how an owner learns its units' places.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Owners {
-    /// So many planes, by vectors of so many words; places by a scan of the plane (Billeter, Olsson, Assarsson).
-    Planes(u32, u32),
-    /// Cubes, a word for each unit; the planes' counts are added up by one unit (Orange Owls).
-    CubesOneUnit,
-    /// Cubes; every unit adds up the counts of the planes before its own (Spataro).
-    CubesEveryUnit,
-    /// Cubes; every unit counts the bits before its own (InK-Compact; Hughes, Lim, Jones, Knoll, Spencer).
-    CubesBits,
-}
+use crate::array::Layout;
+use crate::families::select::Select;
+use crate::family::{Failure, OnGpu, Outcome, Variant, lanes};
 
 /// Units of a cube.
 const UNITS: u32 = 256;
 
-impl Owners {
-    /// How many there are for so many words.
-    pub(crate) const fn count(self, words: u32) -> u32 {
-        match self {
-            Self::Planes(planes, _) => planes,
-            _ => {
-                let cubes = words.div_ceil(UNITS);
-                if cubes == 0 { 1 } else { cubes }
-            }
-        }
-    }
-
-    const fn width(self) -> u32 {
-        match self {
-            Self::Planes(_, width) => width,
-            _ => 1,
-        }
-    }
-
-    /// Words of one sequence: whole chunks as wide as a plane.
-    pub(super) const fn each(self, words: u32, lanes: u32) -> u32 {
-        match self {
-            Self::Planes(planes, width) => words.div_ceil(lanes * width).div_ceil(planes) * lanes * width,
-            _ => UNITS,
-        }
-    }
-}
-
-/// Words of scratch: counts, places, and those of the scan.
-pub(super) fn scratch(owners: Owners, words: usize) -> [usize; 3] {
-    let owners = owners.count(words as u32) as usize;
-    [owners + 4, owners + 4, scratch_words(owners as u64)]
+/// With so many planes, which load vectors of so many words.
+pub(super) fn variant<const PLANES: u32, const WIDTH: u32>(
+    name: &'static str,
+    idea: &'static str,
+) -> Variant<Select> {
+    Variant::gpu(name, idea, |p: &Select, call: OnGpu<'_>| {
+        compact(p, &call, PLANES, WIDTH)
+    })
+    .scratch(|_| {
+        [PLANES as usize, PLANES as usize, scratch_words(PLANES.into())]
+            .map(Layout::of::<u32>)
+            .into()
+    })
 }
 
 /// All three phases.
-pub(super) fn compact(
-    gpu: &Gpu,
-    owners: Owners,
-    from: &Buffer,
-    words: u32,
-    [out, count]: [&Buffer; 2],
-    [counts, places, scanned]: [&Buffer; 3],
-) -> Outcome {
-    let lanes = lanes(gpu, ..=32)?;
-    let (width, own) = (owners.width() as usize, owners.count(words));
-    let (each, shape) = (
-        owners.each(words, lanes),
-        Shape {
-            owners,
-            width: owners.width(),
-            lanes,
-        },
-    );
-    let number = match owners {
-        Owners::Planes(planes, _) => planes.div_ceil(UNITS / lanes),
-        _ => own,
+fn compact(problem: &Select, call: &OnGpu<'_>, planes: u32, width: u32) -> Outcome {
+    let Ok(words) = u32::try_from(problem.len) else {
+        return Err(Failure::Unsupported(format!("{} words", problem.len)));
     };
-    let grid = (cubes(gpu, number), CubeDim::new_1d(UNITS));
-    // SAFETY: words are compared with their number and owners with theirs, which the buffers hold.
+    let (gpu, from, out, count) = (call.gpu, &call.inputs[0], &call.outputs[0], &call.outputs[1]);
+    let (counts, places, scanned) = (&call.scratch[0], &call.scratch[1], &call.scratch[2]);
+    let lanes = lanes(gpu, ..=32)?;
+    let shape = Shape { planes, width, lanes };
+    // Whole chunks as wide as a plane.
+    let each = words.div_ceil(lanes * width).div_ceil(planes) * lanes * width;
+    let grid = (cubes(gpu, planes.div_ceil(UNITS / lanes)), CubeDim::new_1d(UNITS));
+    let vector = width as usize;
+    // SAFETY: words are compared with their number and planes with theirs, which the buffers hold.
     launch!(
         gpu, "select count", &shape, &[Operand::write("the output", counts)], grid.clone(),
-        unsafe count_owned(width, from.array(width), counts.array(1), words, each, own, shape))?;
+        unsafe count_owned(vector, from.array(vector), counts.array(1), words, each, shape))?;
     let (kind, element) = (Kind::Exclusive, Element::U32);
-    scan(gpu, kind, element, own.into(), counts, places, scanned)?;
+    scan(gpu, kind, element, planes.into(), counts, places, scanned)?;
     // SAFETY: as above; a word is written after those that are kept before it, so none past their number.
     launch!(
         gpu, "select move", &shape, &[Operand::write("the output", count)], grid,
         unsafe move_owned(
-            width, from.array(width), counts.array(1), places.array(1), out.array(1), count.array(1), words,
-            each, own, shape))?;
+            vector, from.array(vector), counts.array(1), places.array(1), out.array(1), count.array(1), words,
+            each, shape))?;
     Ok(())
 }
 
 /// What is compiled into the kernels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Shape {
-    owners: Owners,
+    planes: u32,
     width: u32,
     lanes: u32,
 }
@@ -143,18 +102,14 @@ fn count_owned<N: Size>(
     counts: &mut Array<u32>,
     words: u32,
     each: u32,
-    owners: u32,
     #[comptime] shape: Shape,
 ) {
     let (width, lanes) = comptime!((shape.width, shape.lanes));
     let lane = UNIT_POS % lanes;
-    if comptime!(matches!(shape.owners, Owners::Planes(..))) {
-        let plane = CUBE_POS as u32 * comptime!(UNITS / shape.lanes) + UNIT_POS / lanes;
+    let plane = CUBE_POS as u32 * comptime!(UNITS / shape.lanes) + UNIT_POS / lanes;
+    if plane < comptime!(shape.planes) {
         let mut chunk = plane * each;
-        let mut end = min(chunk + each, words);
-        if plane >= owners {
-            end = 0u32;
-        }
+        let end = min(chunk + each, words);
         let mut own = u32::new(0);
         while chunk < end {
             own += set_words::<N>(load::<N>(from, chunk / width + lane, end, width), width);
@@ -162,27 +117,7 @@ fn count_owned<N: Size>(
         }
         let sum = plane_sum(own);
         if lane == 0 {
-            if plane < owners {
-                counts[plane as usize] = sum;
-            }
-        }
-    } else {
-        let mut sums = SharedMemory::<u32>::new(comptime!((UNITS / shape.lanes) as usize));
-        let cube = CUBE_POS as u32;
-        let vector = load::<N>(from, cube * UNITS + UNIT_POS, words, width);
-        let sum = plane_sum(set_words::<N>(vector, width));
-        if lane == 0 {
-            sums[(UNIT_POS / lanes) as usize] = sum;
-        }
-        sync_cube();
-        if UNIT_POS == 0 {
-            if cube < owners {
-                let mut total = u32::new(0);
-                for k in 0..comptime!(UNITS / shape.lanes) {
-                    total += sums[k as usize];
-                }
-                counts[cube as usize] = total;
-            }
+            counts[plane as usize] = sum;
         }
     }
 }
@@ -196,21 +131,15 @@ fn move_owned<N: Size>(
     count: &mut Array<u32>,
     words: u32,
     each: u32,
-    owners: u32,
     #[comptime] shape: Shape,
 ) {
     let (width, lanes) = comptime!((shape.width, shape.lanes));
     let lane = UNIT_POS % lanes;
-    if comptime!(matches!(shape.owners, Owners::Planes(..))) {
-        let plane = CUBE_POS as u32 * comptime!(UNITS / shape.lanes) + UNIT_POS / lanes;
+    let plane = CUBE_POS as u32 * comptime!(UNITS / shape.lanes) + UNIT_POS / lanes;
+    if plane < comptime!(shape.planes) {
         let mut chunk = plane * each;
-        let mut end = min(chunk + each, words);
-        let mut at = u32::new(0);
-        if plane < owners {
-            at = places[plane as usize];
-        } else {
-            end = 0u32;
-        }
+        let end = min(chunk + each, words);
+        let mut at = places[plane as usize];
         while chunk < end {
             let vector = load::<N>(from, chunk / width + lane, end, width);
             let own = set_words::<N>(vector, width);
@@ -226,51 +155,11 @@ fn move_owned<N: Size>(
             at += plane_broadcast(inclusive, comptime!(shape.lanes - 1));
             chunk += comptime!(shape.lanes * shape.width);
         }
-    } else {
-        let mut held = SharedMemory::<u32>::new(comptime!((UNITS / shape.lanes) as usize));
-        let cube = CUBE_POS as u32;
-        let plane = UNIT_POS / lanes;
-        let vector = load::<N>(from, cube * UNITS + UNIT_POS, words, width);
-        let set = vector[0] != 0;
-        let ballot = plane_ballot(set);
-        let below = (ballot[0] & ((u32::new(1) << lane) - 1u32)).count_ones();
-        if lane == 0 {
-            held[plane as usize] = match shape.owners {
-                Owners::CubesBits => ballot[0],
-                _ => ballot[0].count_ones(),
-            };
-        }
-        sync_cube();
-        let mut before = u32::new(0);
-        if comptime!(shape.owners == Owners::CubesOneUnit) {
-            if UNIT_POS == 0 {
-                let mut sum = u32::new(0);
-                for k in 0..comptime!(UNITS / shape.lanes) {
-                    let of = held[k as usize];
-                    held[k as usize] = sum;
-                    sum += of;
-                }
-            }
-            sync_cube();
-            before += held[plane as usize];
-        } else {
-            for k in 0..plane {
-                let of = held[k as usize];
-                if comptime!(shape.owners == Owners::CubesBits) {
-                    before += of.count_ones();
-                } else {
-                    before += of;
-                }
-            }
-        }
-        if set {
-            let to = places[cube as usize] + before + below;
-            out[to as usize] = vector[0];
-        }
     }
     if CUBE_POS == 0 {
         if UNIT_POS == 0 {
-            count[0] = places[(owners - 1u32) as usize] + counts[(owners - 1u32) as usize];
+            let last = comptime!(shape.planes as usize - 1);
+            count[0] = places[last] + counts[last];
             count[1] = 0u32;
         }
     }

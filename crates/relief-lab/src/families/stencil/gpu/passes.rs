@@ -82,9 +82,6 @@ fn fold(value: f32, sample: f32, weight: f32, first: bool, #[comptime] combine: 
     if comptime!(matches!(combine, Combine::Least)) {
         folded = min(value, sample);
     }
-    if comptime!(matches!(combine, Combine::Greatest)) {
-        folded = max(value, sample);
-    }
     if first && comptime!(!matches!(combine, Combine::Weighted)) {
         folded = sample;
     }
