@@ -115,15 +115,16 @@ impl<S: Sample> TileCache<S> {
         Ok(claims.keep(uniform))
     }
 
-    /// Claims the tile and those right of it, up to `most` in all: as far as they are not there and nobody computes them, as they have
-    /// room that nobody uses, and as all callers can do the same. Nothing where the tile is there or computed. A caller
+    /// The tile, or who is to compute it. Where nobody does, the caller has claimed it and those right of it, up to `most` in all: as far as they are not
+    /// there and nobody computes them, as they have room that nobody uses, and as all callers can do the same. A caller
     /// computes what it claimed before it asks for more.
-    pub(crate) fn claim(&self, key: Key, most: usize) -> Result<Option<Claims<'_, S>>, Error> {
-        let state = self.lock();
-        if state.slots.contains(&key) {
-            return Ok(None);
+    pub(crate) fn claim(&self, key: Key, most: usize) -> Result<Found<'_, S>, Error> {
+        let mut state = self.lock();
+        match state.slots.get(&key) {
+            Some(Slot::Ready(tile)) => Ok(Found::There(Arc::clone(tile))),
+            Some(Slot::Computing) => Ok(Found::Computing),
+            None => self.claimed(state, key, most).map(Found::Claimed),
         }
-        self.claimed(state, key, most).map(Some)
     }
 
     /// Claims a tile that is not there.
@@ -215,6 +216,16 @@ impl<S: Sample> TileCache<S> {
         // The state is whole whenever the lock is released; a panic elsewhere does not spoil it.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Where a tile is.
+pub(crate) enum Found<'a, S: Sample> {
+    /// In the cache.
+    There(Arc<Tile<S>>),
+    /// With a caller that computes it.
+    Computing,
+    /// With this caller, and so are those right of it.
+    Claimed(Claims<'a, S>),
 }
 
 /// Tiles side by side that are one caller's to compute. Given up, their places are free again.
@@ -354,22 +365,26 @@ mod tests {
     fn as_many_tiles_are_claimed_as_are_missing_and_have_room() {
         let room = 8 * TileCache::<u8>::tile_bytes(100);
         let cache = TileCache::<u8>::new(room, 100, 2);
-        let claim = |from: u64, most: usize| cache.claim(key(from), most).unwrap();
+        let found = |from: u64, most: usize| cache.claim(key(from), most).unwrap();
+        let claim = |from: u64, most: usize| match found(from, most) {
+            Found::Claimed(claims) => claims,
+            _ => panic!("{from} is not free"),
+        };
         cache.get(key(3), 100, fill(3)).unwrap();
-        assert!(claim(3, 9).is_none(), "it is there");
-        let claims = claim(0, 9).unwrap();
+        assert!(matches!(found(3, 9), Found::There(tile) if first(&tile) == 3));
+        let claims = claim(0, 9);
         assert_eq!(claims.count(), 3, "up to the one that is there");
-        assert!(claim(1, 9).is_none(), "somebody computes it");
+        assert!(matches!(found(1, 9), Found::Computing));
         drop(claims);
         assert_eq!(
             cache.lock().used,
             TileCache::<u8>::tile_bytes(100),
             "given up: their room is free"
         );
-        assert_eq!(claim(4, 2).unwrap().count(), 2, "no more than are asked for");
-        let mut claims = claim(4, 9).unwrap();
+        assert_eq!(claim(4, 2).count(), 2, "no more than are asked for");
+        let mut claims = claim(4, 9);
         assert_eq!(claims.count(), 4, "two callers may each hold half of them");
-        let other = claim(20, 9).unwrap();
+        let other = claim(20, 9);
         assert_eq!(other.count(), 4, "the tile that is there gives way");
         for (buffer, value) in claims.buffers().zip(4..) {
             buffer.fill(value);
@@ -382,15 +397,17 @@ mod tests {
         for (tile, value) in held.iter().zip(4..) {
             assert_eq!(first(tile), value);
         }
-        let most = claim(30, 9).unwrap();
+        let most = claim(30, 9);
         assert_eq!(most.count(), 4);
-        assert_eq!(claim(40, 9).unwrap().count(), 1, "one always");
+        assert_eq!(claim(40, 9).count(), 1, "one always");
     }
 
     #[test]
     fn who_waits_for_a_claimed_tile_is_given_it() {
         let cache = TileCache::<u8>::new(10_000, 100, 1);
-        let mut claims = cache.claim(key(0), 3).unwrap().unwrap();
+        let Ok(Found::Claimed(mut claims)) = cache.claim(key(0), 3) else {
+            panic!("it is not free");
+        };
         assert_eq!(claims.count(), 3);
         std::thread::scope(|s| {
             let other = s.spawn(|| first(&cache.get(key(2), 100, fill(9)).unwrap()));

@@ -8,7 +8,7 @@ use relief_raster::{Depth, Rect, Sample, View, ViewMut};
 
 use super::times::TileClock;
 use crate::Error;
-use crate::cache::{Key, Tile, TileCache};
+use crate::cache::{Found, Key, Tile, TileCache};
 use crate::cancel::Cancel;
 use crate::node::{Filled, Inputs, Request, around, clear_around, part};
 use crate::program::{self, Keep, Program};
@@ -353,14 +353,37 @@ impl<S: Sample> Reader<'_, S> {
             let Windowed { program, opened } = picture;
             read_window(opened, &program.path, area, S::DEPTH, self.cancel, hold)
         };
+        // There, or with another thread, unless the cache has dropped it or that thread has failed.
+        let get = |column, row| {
+            let area = tiles.area(column, row, 1);
+            let width = area.width() as usize;
+            let samples = width * area.height() as usize;
+            self.store.cache.get(tiles.key(column, row), samples, |tile| {
+                read(area, &mut |y, samples| {
+                    copy_row(samples, &mut tile[y * width..][..width])
+                })?;
+                Ok(None)
+            })
+        };
         for row in tiles.rows(rect) {
+            let mut show = |tile: &Tile<S>, column| show(tile, tiles.area(column, row, 1), rect, &mut out);
             let (mut column, last) = tiles.columns(rect).into_inner();
+            // Those that other threads read meanwhile.
+            let mut elsewhere = Vec::new();
             while column <= last {
                 let most = (READ_AT_ONCE / tiles.width).clamp(1, last - column + 1);
-                let claims = self.store.cache.claim(tiles.key(column, row), most as usize)?;
-                let Some(mut claims) = claims else {
-                    column += 1;
-                    continue;
+                let mut claims = match self.store.cache.claim(tiles.key(column, row), most as usize)? {
+                    Found::Claimed(claims) => claims,
+                    Found::There(tile) => {
+                        show(&tile, column);
+                        column += 1;
+                        continue;
+                    }
+                    Found::Computing => {
+                        elsewhere.push(column);
+                        column += 1;
+                        continue;
+                    }
                 };
                 let count = claims.count().cast_signed();
                 read(tiles.area(column, row, count), &mut |y, samples| {
@@ -370,20 +393,14 @@ impl<S: Sample> Reader<'_, S> {
                     }
                 })?;
                 claims.keep(None);
+                // Before others are read, for which the cache may drop them.
+                for column in column..column + count {
+                    show(&*get(column, row)?, column);
+                }
                 column += count;
             }
-            for column in tiles.columns(rect) {
-                let area = tiles.area(column, row, 1);
-                let width = area.width() as usize;
-                let samples = width * area.height() as usize;
-                // There, or with another thread, unless the cache has dropped it or that thread has failed.
-                let tile = self.store.cache.get(tiles.key(column, row), samples, |tile| {
-                    read(area, &mut |y, samples| {
-                        copy_row(samples, &mut tile[y * width..][..width])
-                    })?;
-                    Ok(None)
-                })?;
-                show(&tile, area, rect, &mut out);
+            for column in elsewhere {
+                show(&*get(column, row)?, column);
             }
         }
         Ok(())

@@ -98,7 +98,7 @@ impl Blocks {
             return Ok(0);
         }
         let index = (place / BLOCK as u64) as usize;
-        let block = self.kept.get(index, || self.load(index))?;
+        let block = self.kept.get(index, |block| self.load(index, block))?;
         let bytes = block.as_deref().unwrap_or_default();
         let rest = bytes.get((place % BLOCK as u64) as usize..).unwrap_or_default();
         let count = rest.len().min(into.len());
@@ -106,10 +106,10 @@ impl Blocks {
         Ok(count)
     }
 
-    fn load(&self, index: usize) -> io::Result<Decoded> {
+    fn load(&self, index: usize, mut block: Vec<u8>) -> io::Result<Decoded> {
         let place = index as u64 * BLOCK as u64;
         let left = usize::try_from(self.digested.bytes - place).unwrap_or(usize::MAX);
-        let mut block = vec![0; left.min(BLOCK)];
+        block.resize(left.min(BLOCK), 0);
         let mut count = 0;
         while count < block.len() {
             match read_some(&self.file, &mut block[count..], self.start + place + count as u64) {

@@ -154,18 +154,26 @@ impl Parts {
         }
     }
 
-    /// The part of this number, decompressed by `decode` unless it is kept. A failure is not kept.
+    /// The part of this number, decompressed by `decode` unless it is kept. A failure is not kept. `decode` is given memory to use again, where there
+    /// is some: memory given back and asked for anew by turns leaves gaps, which take more of it than the parts do.
     pub(super) fn get<E>(
         &self,
         index: usize,
-        decode: impl Fn() -> Result<Decoded, E>,
+        decode: impl Fn(Vec<u8>) -> Result<Decoded, E>,
     ) -> Result<Arc<Decoded>, E> {
-        let slot = {
+        let (slot, dropped) = {
             let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
-            Arc::clone(slots.get_or_insert(index, Slot::default))
+            let is_full = slots.len() == slots.cap().get() && !slots.contains(&index);
+            let dropped = is_full.then(|| slots.pop_lru()).flatten();
+            (Arc::clone(slots.get_or_insert(index, Slot::default)), dropped)
         };
+        // Nobody else may hold it.
+        let spare = dropped
+            .and_then(|(_, slot)| Arc::into_inner(slot)?.into_inner()?)
+            .and_then(|decoded| Arc::into_inner(decoded)?)
+            .unwrap_or_default();
         let mut failure = None;
-        let kept = slot.get_or_init(|| match decode() {
+        let kept = slot.get_or_init(|| match decode(spare) {
             Ok(decoded) => Some(Arc::new(decoded)),
             Err(why) => {
                 failure = Some(why);
@@ -176,7 +184,7 @@ impl Parts {
             (Some(decoded), _) => Ok(Arc::clone(decoded)),
             (None, Some(why)) => Err(why),
             // It failed for another thread, and each tells why.
-            (None, None) => decode().map(Arc::new),
+            (None, None) => decode(Vec::new()).map(Arc::new),
         }
     }
 }

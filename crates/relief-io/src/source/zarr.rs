@@ -842,7 +842,7 @@ impl Chunks {
         let number = row.saturating_mul(self.array.cut().0).saturating_add(column);
         let number = usize::try_from(number).map_err(Failure::damaged)?;
         self.cache
-            .get(number, || self.decode(column, row))
+            .get(number, |_| self.decode(column, row))
             .map_err(|failure| failure.at_row(row * self.array.chunk.1))
     }
 }

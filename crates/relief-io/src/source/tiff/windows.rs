@@ -150,8 +150,7 @@ impl Tiles {
 
     /// The chunk of this number, decompressed.
     fn decoded(&self, index: usize) -> Result<Arc<Decoded>, Failure> {
-        self.cache.get(index, || {
-            let mut bytes = Vec::new();
+        self.cache.get(index, |mut bytes| {
             let mut input = self.file.reader(self.bytes, BUFFER);
             let rows = self.layout.rows_of(index);
             let there = self
