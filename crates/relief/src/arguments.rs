@@ -400,7 +400,7 @@ pub(crate) struct Export {
     pub(crate) part: Option<(u64, u64)>,
     /// Write 1 bit a pixel: the raster, or its --halftone, may have no sample but 0 and the greatest [default: those of the
     /// design]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=1))]
+    #[arg(long, value_name = "N", value_parser = crate::quantity::one_bit)]
     pub(crate) bits: Option<u8>,
     /// Write halftones, every sample 0 or the greatest: threshold:LEVEL, bayer:N or bayer:N,SPOT, blue-noise or blue-noise:N,SPOT,
     /// screen:FREQUENCY,ANGLE,DOT such as screen:150lpi,45,round, or error diffusion by floyd-steinberg, jarvis, stucki or atkinson, each with or without :serpentine

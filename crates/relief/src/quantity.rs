@@ -265,6 +265,23 @@ pub(crate) fn show_bytes(bytes: u128) -> String {
     }
 }
 
+/// The bits of a pixel that files have other than those of the canvas.
+pub(crate) fn one_bit(text: &str) -> Result<u8, String> {
+    match text {
+        "1" => Ok(1),
+        _ => Err(
+            "1 is possible, for samples of 0 and the greatest alone; 8 or 16 are the `bits` of the canvas"
+                .to_owned(),
+        ),
+    }
+}
+
+/// An address to listen at.
+pub(crate) fn socket(text: &str) -> Result<std::net::SocketAddr, String> {
+    text.parse()
+        .map_err(|_| "an address and a port are expected, such as 127.0.0.1:8080".to_owned())
+}
+
 /// A number of things, as "1 node" and "2 nodes": for nouns that only take an s.
 pub(crate) fn counted(count: impl Into<u128>, noun: &str) -> String {
     match count.into() {

@@ -131,24 +131,27 @@ impl FileSink {
         self.cleanup.clone()
     }
 
-    fn open(&mut self, target: Target, raster: &Raster) -> io::Result<State> {
-        let order = Order::new(raster)?;
+    /// Whether the file can hold a raster: its size, and where the format asks for them its depth, pixel and heights.
+    ///
+    /// # Errors
+    /// What it cannot hold, with the formats that can.
+    pub fn check(&self, raster: &Raster) -> Result<(), SinkError> {
         self.format.check(raster)?;
         if self.one_bit && !matches!(self.format, Format::Png | Format::Bmp | Format::Null) {
-            return Err(SinkError::NoBits { format: self.format }.into());
+            return Err(SinkError::NoBits { format: self.format });
         }
-        if matches!(self.format, Format::Dzi | Format::Zarr) {
-            return Err(SinkError::Folder { format: self.format }.into());
+        match self.format {
+            Format::Dzi | Format::Zarr => Err(SinkError::Folder { format: self.format }),
+            Format::Gcode => Err(SinkError::Lines { format: self.format }),
+            Format::Stl => stl::check(raster, self.heights),
+            Format::Bmp => super::bmp::check(raster, self.one_bit),
+            _ => Ok(()),
         }
-        if self.format == Format::Gcode {
-            return Err(SinkError::Lines { format: self.format }.into());
-        }
-        if self.format == Format::Stl {
-            stl::check(raster, self.heights)?;
-        }
-        if self.format == Format::Bmp {
-            super::bmp::check(raster, self.one_bit)?;
-        }
+    }
+
+    fn open(&mut self, target: Target, raster: &Raster) -> io::Result<State> {
+        let order = Order::new(raster)?;
+        self.check(raster)?;
         let (mut output, ending) = target::open(target, &self.cleanup)?;
         let written = self.encoding.header(raster, &mut output);
         outcome(written, &output)?;

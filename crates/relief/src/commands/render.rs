@@ -101,6 +101,14 @@ fn refuse(render: &Render, output: &Output, opened: &Opened, told: bool) -> Resu
         .map_or(raster, |level| level.raster(&raster));
     if !output.is_at_many_places(render) {
         output.format().check(&raster)?;
+        let lines = output.format() == Format::Gcode;
+        if let (Some(file), true, false) = (
+            output.file(&with_heights(render, output, opened)),
+            layers.change_nothing(),
+            lines,
+        ) {
+            file.check(&raster)?;
+        }
     } else if !matches!(output, Output::File(..)) {
         return Err(Failure::Usage(
             "such a file is written at many places at once, and the standard output takes bytes in order; name a file"

@@ -25,7 +25,7 @@ pub(crate) struct View {
     #[command(flatten)]
     reading: Reading,
     /// Where to listen: who reaches the address sees the design. Port 0 is any free port
-    #[arg(long, value_name = "IP:PORT", default_value = "127.0.0.1:0")]
+    #[arg(long, value_name = "IP:PORT", default_value = "127.0.0.1:0", value_parser = crate::quantity::socket)]
     listen: SocketAddr,
     /// Open the page in the browser
     #[arg(long)]

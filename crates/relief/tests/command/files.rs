@@ -252,6 +252,20 @@ fn a_format_that_cannot_hold_the_raster_is_told_before_its_memory() {
     let ended = rendered(&design, &folder.path().join("out.tiff"), "tiff");
     ended.failed(1, "write zarr, pgm or raw");
     assert!(!ended.err.contains("tiff,"), "{}", ended.err);
+    // Before its room as well, which is told with what begins all the same.
+    let out = folder.path().join("out.bmp");
+    for (width, problem) in [
+        (
+            3_000_000_000_u64,
+            "a bmp file has at most 2147483647 columns and rows",
+        ),
+        (900_000, "a bmp file has at most 4294967295 bytes"),
+    ] {
+        let text = format!("relief version=1\ncanvas width={width} height=3000000\nfill value=1");
+        let ended = rendered(&written(&folder, &text), &out, "bmp");
+        ended.failed(1, problem);
+        assert!(!ended.err.contains("--force"), "{}", ended.err);
+    }
     assert_eq!(names(folder.path()), ["design.kdl"]);
 }
 

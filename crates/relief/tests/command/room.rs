@@ -58,7 +58,8 @@ fn render(design: &str, out: &str, more: &[&str]) -> Ended {
 
 /// A design of so many samples of 8 bits, none of which is 0.
 fn of(folder: &TempDir, width: u64, height: u64) -> String {
-    let text = format!("relief version=1\ncanvas width={width} height={height}\nfill value=7\n");
+    let text =
+        format!("relief version=1\ncanvas width={width} height={height} pixel=\"1um\"\nfill value=7\n");
     written(folder, &text)
 }
 

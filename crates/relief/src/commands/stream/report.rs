@@ -15,6 +15,9 @@ use crate::arguments::Watch;
 /// The time between two reports.
 const PACE: Duration = Duration::from_millis(200);
 
+/// The time without a connection after which that is told.
+const PATIENCE: Duration = Duration::from_secs(2);
+
 /// The time over which the live rate is taken.
 const RECENT: Duration = Duration::from_secs(5);
 
@@ -25,6 +28,8 @@ pub(super) struct Report<'a> {
     /// Whether there is a machine that is asked when the job is to stop, and whether the user was told that it is.
     asked: bool,
     stopping: bool,
+    began_waiting: Option<Instant>,
+    told_waiting: bool,
     program: &'a Program,
     rate: Option<f64>,
     motion: Option<Motion>,
@@ -50,6 +55,8 @@ impl<'a> Report<'a> {
             quiet: watch.quiet,
             asked,
             stopping: false,
+            began_waiting: None,
+            told_waiting: false,
             program,
             rate: rate.map(|rate| rate as f64),
             motion,
@@ -75,6 +82,7 @@ impl<'a> Report<'a> {
                 "stopping: waiting for the machine to say what it has executed; a second Ctrl-C ends at once";
             self.note("stopping", text);
         }
+        self.waiting(progress);
         if progress.underruns > self.underruns {
             self.underruns = progress.underruns;
             let cause = self.cause(progress);
@@ -133,6 +141,19 @@ impl<'a> Report<'a> {
                 size(demand)
             );
             self.note("warning", &text);
+        }
+    }
+
+    /// Says once that nobody answers yet: connections are tried again without a word.
+    fn waiting(&mut self, progress: &Progress) {
+        if self.told_waiting || self.quiet || !self.asked || progress.connections > 0 {
+            return;
+        }
+        let since = *self.began_waiting.get_or_insert_with(Instant::now);
+        if since.elapsed() >= PATIENCE {
+            self.told_waiting = true;
+            let text = "no connection yet; it is tried again until --reconnect-timeout is over";
+            self.note("waiting", text);
         }
     }
 
