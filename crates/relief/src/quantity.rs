@@ -276,12 +276,6 @@ pub(crate) fn one_bit(text: &str) -> Result<u8, String> {
     }
 }
 
-/// An address to listen at.
-pub(crate) fn socket(text: &str) -> Result<std::net::SocketAddr, String> {
-    text.parse()
-        .map_err(|_| "an address and a port are expected, such as 127.0.0.1:8080".to_owned())
-}
-
 /// A number of things, as "1 node" and "2 nodes": for nouns that only take an s.
 pub(crate) fn counted(count: impl Into<u128>, noun: &str) -> String {
     match count.into() {

@@ -17,6 +17,12 @@ use crate::failure::{Failure, chain};
 use crate::quantity::{bytes, cost_in_samples, slip};
 use crate::{design, job};
 
+/// An address to listen at.
+fn socket(text: &str) -> Result<SocketAddr, String> {
+    text.parse()
+        .map_err(|_| "an address and a port are expected, such as 127.0.0.1:8080".to_owned())
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct View {
     /// The design file; a second one is compared with it
@@ -25,7 +31,7 @@ pub(crate) struct View {
     #[command(flatten)]
     reading: Reading,
     /// Where to listen: who reaches the address sees the design. Port 0 is any free port
-    #[arg(long, value_name = "IP:PORT", default_value = "127.0.0.1:0", value_parser = crate::quantity::socket)]
+    #[arg(long, value_name = "IP:PORT", default_value = "127.0.0.1:0", value_parser = socket)]
     listen: SocketAddr,
     /// Open the page in the browser
     #[arg(long)]
