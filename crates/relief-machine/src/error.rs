@@ -134,7 +134,10 @@ pub enum Error {
         problem: String,
     },
     /// Something is not what the job began with.
-    #[error("{what} changed: it has the digest {found} now, the job began with {expected}")]
+    #[error(
+        "{what} changed: it has the digest {found} now, the job began with {expected}. What was executed is of the one then: \
+         put it back as it was, or begin another job"
+    )]
     Changed {
         /// The design, a picture, a table.
         what: String,

@@ -224,14 +224,26 @@ pub(crate) fn region(text: &str) -> Result<Region, String> {
     let expected =
         || format!("'{text}' is not a region; X,Y,WxH is expected, such as 0,0,640x480 or 5mm,5mm,20mmx10mm");
     // The unit of pixels holds an x itself.
-    let pixels = text.replace("px", "");
-    let mut parts = pixels.splitn(3, ',');
+    const PIXELS: char = '\u{1}';
+    let marked = text.replace("px", "\u{1}");
+    let mut parts = marked.splitn(3, ',');
     let mut next = || parts.next().ok_or_else(expected);
     let (x, y, size) = (next()?, next()?, next()?);
-    let has_unit = |text: &str| text.contains(|c: char| c.is_alphabetic() && !matches!(c, 'x' | 'X'));
-    if [x, y, size].into_iter().any(has_unit) {
+    let has_length = |text: &str| text.contains(|c: char| c.is_alphabetic() && !matches!(c, 'x' | 'X'));
+    let plain = |text: &str| text.trim().trim_end_matches(PIXELS).to_owned();
+    if [x, y, size].into_iter().any(has_length) {
         let (width, height) = size.split_once(['x', 'X', '×']).ok_or_else(expected)?;
-        let lengths = [x, y, width, height].map(|length| length.trim().to_owned());
+        let given = [x, y, width, height];
+        let bare = given.into_iter().map(str::trim).find(|text| {
+            let has_unit = has_length(text) || text.ends_with(PIXELS);
+            !has_unit && text.parse::<f64>().is_ok_and(|number| number != 0.0)
+        });
+        if let Some(bare) = bare {
+            return Err(format!(
+                "'{text}' has units, and {bare} has none; write {bare}px where pixels are meant"
+            ));
+        }
+        let lengths = given.map(plain);
         // What is wrong whatever a pixel is, is told at once.
         let any = relief_raster::Length::picometres(1_000_000);
         let probe = relief_design::rectangle(lengths.each_ref().map(String::as_str), any);
@@ -240,8 +252,8 @@ pub(crate) fn region(text: &str) -> Result<Region, String> {
         }
         return Ok(Region::Lengths(lengths));
     }
-    let coordinate = |text: &str| text.trim().parse::<i64>().map_err(|_| expected());
-    let (width, height) = tile(size)?;
+    let coordinate = |text: &str| plain(text).parse::<i64>().map_err(|_| expected());
+    let (width, height) = tile(&size.replace(PIXELS, ""))?;
     Rect::new(coordinate(x)?, coordinate(y)?, width, height)
         .map(Region::Pixels)
         .ok_or_else(|| format!("{text} leaves the coordinates that a canvas can have"))
@@ -342,7 +354,11 @@ mod tests {
         assert_eq!(region("10,-20,30x40"), Ok(pixels.clone()));
         assert_eq!(region("10px,-20px,30pxx40px"), Ok(pixels));
         let lengths = ["1mm", "-2", "1.5in", "3"].map(str::to_owned);
-        assert_eq!(region("1mm,-2,1.5inx3"), Ok(Region::Lengths(lengths)));
+        assert_eq!(region("1mm,-2px,1.5inx3px"), Ok(Region::Lengths(lengths)));
+        let from_0 = ["0", "0", "20mm", "10mm"].map(str::to_owned);
+        assert_eq!(region("0,0,20mmx10mm"), Ok(Region::Lengths(from_0)));
+        let bare = region("0,0,20mmx10").unwrap_err();
+        assert!(bare.contains("10 has none; write 10px"), "{bare}");
         for wrong in ["1mm,2", "1mm,2,3", "1miles,2,3x4", "1mm,2,3xq", "1mm,%,3x4"] {
             assert!(region(wrong).is_err(), "{wrong}");
         }

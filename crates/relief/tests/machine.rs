@@ -249,6 +249,28 @@ fn a_machine_killed_fifty_times_loses_and_repeats_nothing() {
     bench.agrees();
 }
 
+#[test]
+fn a_sender_says_that_nobody_answers_and_sends_when_somebody_does() {
+    let bench = Bench::new();
+    let socket = format!("unix:{}", bench.path("machine").display());
+    let to = ["stream", "design.kdl", &socket, "--manifest", "job.json"];
+    let options = ["--device", "cpu", "--reconnect-timeout", "60"];
+    let mut sender = bench.command(&[&to[..], &options].concat()).spawn().unwrap();
+    let mut said = BufReader::new(sender.stderr.take().unwrap());
+    let mut line = String::new();
+    while !line.contains("no connection yet") {
+        line.clear();
+        assert!(said.read_line(&mut line).unwrap() > 0, "it ended without a word");
+    }
+    let machine = bench.receive(&socket, &[]);
+    let mut rest = String::new();
+    said.read_to_string(&mut rest).unwrap();
+    assert!(sender.wait().unwrap().success(), "{rest}");
+    assert!(!rest.contains("no connection yet"), "it is said once: {rest}");
+    machine.end();
+    bench.agrees();
+}
+
 /// Who speaks on a connection.
 #[derive(Clone, Copy, PartialEq)]
 enum Side {

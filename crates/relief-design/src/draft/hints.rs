@@ -43,6 +43,15 @@ pub(super) fn foreign(word: &str) -> Option<&'static str> {
         .map(|(_, hint)| *hint)
 }
 
+/// Where a word belongs that is none of these; a sentence without its end.
+pub(super) fn word_elsewhere(word: &str, words: &[&str]) -> Option<&'static str> {
+    let diffusions = ["floyd-steinberg", "jarvis", "stucki", "atkinson"];
+    let is_diffusion = diffusions.contains(&word) || word == "error-diffusion";
+    (is_diffusion && !words.contains(&diffusions[0])).then_some(
+        "error diffusion is of whole lines: write it into the `scan`, as halftone \"floyd-steinberg\", or give it to `relief render` as --halftone",
+    )
+}
+
 const HINTS: [(&[&str], &str); 22] = [
     (
         &["rect", "square", "background"],

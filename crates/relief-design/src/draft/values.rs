@@ -2,6 +2,7 @@
 
 use relief_raster::{Depth, Length, MAX_SIDE};
 
+use super::hints::word_elsewhere;
 use super::{Checker, GivenSide, Measure};
 use crate::length::{
     Decimal, NoFrequency, Ratio, UNITS, Written, dots_a_metre, foreign_unit, in_unit, is_decimal, written,
@@ -1045,10 +1046,13 @@ impl Checker<'_> {
             ValueType::Word(words).describe(),
             value.literal.describe()
         );
+        let elsewhere = word_elsewhere(text, words)
+            .map(|hint| format!("; {hint}"))
+            .unwrap_or_default();
         Err(Problem::new("E403", message)
             .label(value.span, "unknown")
             .help(format!(
-                "{near}the words are {}",
+                "{near}the words are {}{elsewhere}",
                 listed_plain(words.iter().copied())
             )))
     }

@@ -75,8 +75,16 @@ impl Inspection {
         let partial = partial_path(path);
         let (found, is_complete) = if named.exists() {
             (named, true)
-        } else {
+        } else if partial.exists() {
             (partial, false)
+        } else {
+            return Err(SinkError::NotInspected {
+                path: named,
+                problem: format!(
+                    "there is no such file, nor one of it that is being written, {}",
+                    partial.display()
+                ),
+            });
         };
         let unknown = |problem: String| SinkError::NotInspected {
             path: found.clone(),

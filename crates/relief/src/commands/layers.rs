@@ -136,9 +136,14 @@ pub(crate) fn names(
     if count == 1 {
         return Ok(None);
     }
+    let other = if text.contains('{') {
+        " No other word in braces stands for a pass."
+    } else {
+        ""
+    };
     Err(wrong(format!(
         "there are {count} passes, and a file for each: name them by a pattern, such as -o layer-{{pass:03}}.{}, or name a \
-         folder, such as -o layers/ --format {format}",
+         folder, such as -o layers/ --format {format}.{other}",
         extension(format)
     )))
 }

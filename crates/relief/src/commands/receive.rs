@@ -15,7 +15,7 @@ use crate::quantity::{buffer, bytes, counted};
 pub(crate) struct Receive {
     /// Where to listen: tcp://HOST:PORT, tls://HOST:PORT or unix:PATH; tls needs a certificate, and tcp with one
     /// becomes tls
-    #[arg(long, value_name = "ADDRESS", default_value = "tcp://127.0.0.1:7117")]
+    #[arg(long, value_name = "ADDRESS", value_parser = listener, default_value = "tcp://127.0.0.1:7117")]
     listen: Address,
     /// The file where executed lines go, with PATH.journal beside it; nowhere without it
     #[arg(long, short, value_name = "PATH")]
@@ -66,6 +66,17 @@ fn stall(text: &str) -> Result<(u64, Duration), String> {
     let (lines, time) = text.split_once(':').ok_or_else(expected)?;
     let lines = lines.parse().map_err(|_| expected())?;
     Ok((lines, Duration::from_secs_f64(seconds(time)?)))
+}
+
+/// An address at which a machine can be reached.
+fn listener(text: &str) -> Result<Address, String> {
+    match text.parse() {
+        Ok(address @ (Address::Tcp(_) | Address::Tls(_) | Address::Unix(_))) => Ok(address),
+        _ => Err(
+            "it is not an address to listen at; tcp://HOST:PORT, tls://HOST:PORT or unix:/PATH is expected"
+                .to_owned(),
+        ),
+    }
 }
 
 pub(crate) fn run(receive: &Receive) -> Result<(), Failure> {

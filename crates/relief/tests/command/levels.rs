@@ -137,7 +137,11 @@ fn an_unfinished_level_is_not_gone_on_with_as_another() {
         &part[..],
     ]
     .concat();
-    run(&other).failed(1, "another job");
+    let ended = run(&other);
+    ended.failed(1, "another job");
+    // The same command would fail again.
+    assert!(!ended.err.contains("goes on with it"), "{}", ended.err);
+    assert_eq!(ended.err.matches("relief: ").count(), 1, "{}", ended.err);
 }
 
 fn plan(design: &str, options: &[&str]) -> Value {

@@ -505,3 +505,33 @@ fn a_pixel_that_is_not_there_is_no_region() {
     ended.failed(2, "columns are 0 to 1999, rows 0 to 1199");
     assert!(!ended.err.contains("region"), "{}", ended.err);
 }
+
+#[test]
+fn a_file_that_is_not_there_is_named_as_it_was_asked_for() {
+    let folder = TempDir::new().unwrap();
+    let design = written(&folder, SMALL);
+    let path = folder.path().join("never.tif");
+    let ended = run(&["verify", &design, path.to_str().unwrap()]);
+    ended.failed(1, "never.tif: there is no such file");
+    ended.failed(1, "never.tif.partial");
+}
+
+#[test]
+fn a_receiver_says_where_it_can_listen() {
+    for address in ["file:job.rlf", "8080", "http://127.0.0.1:1"] {
+        let ended = run(&["receive", "--listen", address]);
+        ended.failed(2, "tcp://HOST:PORT, tls://HOST:PORT or unix:/PATH is expected");
+        assert!(!ended.err.contains("file:/PATH"), "{ended:?}");
+    }
+}
+
+#[test]
+fn a_side_without_a_unit_beside_lengths_is_asked_about() {
+    let folder = TempDir::new().unwrap();
+    let text = "relief version=1\ncanvas width=64 height=48 pixel=\"1mm\"\nfill value=37\n";
+    let design = written(&folder, text);
+    let of = |region: &str| run(&["digest", &design, "--region", region, "-q"]);
+    of("0,0,20mmx10").failed(2, "10 has none; write 10px");
+    of("0,5,20mmx10mm").failed(2, "5 has none; write 5px");
+    assert_eq!(of("0,5px,20mmx10px").done(), of("0,5,20x10").done());
+}

@@ -226,12 +226,14 @@ fn add_many(x: &[f32], matrix: Matrix<'_, f32>, to: &mut [f32], scratch: &mut [f
             Sum::InTurn,
             matrix.pitch(),
         );
-        match sum % 4 {
-            0 => strips.add(&rows, Folded::alone(A, false), &[]),
-            1 => strips.add(&rows, Folded::alone(A, true), &[]),
-            2 => strips.add(&rows, Folded::alone(B, false), &[]),
-            _ => strips.add(&rows, folded(sum / 4, ROW_SUMS / 4), &[A, B]),
-        }
+        // One call: what is inlined into it is large.
+        let (folded, others) = match sum % 4 {
+            0 => (Folded::alone(A, false), &[][..]),
+            1 => (Folded::alone(A, true), &[][..]),
+            2 => (Folded::alone(B, false), &[][..]),
+            _ => (folded(sum / 4, ROW_SUMS / 4), &[A, B][..]),
+        };
+        strips.add(&rows, folded, others);
     }
 }
 
