@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use cubecl::prelude::*;
 use relief_kernels::copy::gpu::{copy, fill, fill_with};
-use relief_kernels::device::{Buffer, DeviceError, DeviceId, Gpu, Operand, cubes, launch};
+#[cfg(feature = "cuda")]
+use relief_kernels::device::DeviceId;
+use relief_kernels::device::{Buffer, DeviceError, Gpu, Operand, cubes, launch};
 use relief_kernels::policy::Tuning;
 
 use super::best;

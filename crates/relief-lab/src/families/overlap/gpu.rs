@@ -302,7 +302,7 @@ fn driven(name: &str, idea: &'static str, by: By) -> Variant<Overlap> {
 
 #[cfg(not(feature = "cuda"))]
 fn driven(name: &str, idea: &'static str, _: By) -> Variant<Overlap> {
-    Variant::gpu(name, idea, |_: &Overlap, _: OnGpu<'_>| {
+    Variant::gpu(name, idea, |_: &Overlap, _| {
         Err(Failure::Unsupported(
             "this program was built without the feature cuda".to_owned(),
         ))
