@@ -254,40 +254,6 @@ impl Machine {
         }
     }
 
-    /// Calls a variant once. On a device, it may still run on the return.
-    pub(crate) fn call(
-        case: &dyn Case,
-        variant: usize,
-        #[allow(unused_variables)] tuning: Tuning,
-        staged: &mut Staged,
-        scratch: &mut Scratch,
-    ) -> Outcome {
-        match (staged, scratch) {
-            (Staged::Cpu { inputs, outputs }, Scratch::Cpu(scratch)) => {
-                let call = OnCpu {
-                    inputs,
-                    outputs,
-                    scratch,
-                };
-                case.on_cpu(variant, call)
-            }
-            #[cfg(feature = "gpu")]
-            (Staged::Gpu { gpu, inputs, outputs }, Scratch::Gpu(_, scratch)) => {
-                let outputs: Vec<Buffer> = outputs.iter().map(|output| output.inside.clone()).collect();
-                let call = OnGpu {
-                    gpu,
-                    inputs,
-                    outputs: &outputs,
-                    scratch,
-                    tuning,
-                };
-                case.on_gpu(variant, &call)
-            }
-            #[cfg(feature = "gpu")]
-            _ => Err(Failure::Failed("memory of another machine".to_owned())),
-        }
-    }
-
     /// Waits for what was asked for.
     pub(crate) fn wait(&self) -> Outcome {
         match self {
@@ -322,7 +288,7 @@ impl Machine {
         expected: &Expected,
     ) -> Outcome<Option<Difference>> {
         staged.poison(variant as u8)?;
-        let call = || Self::call(case, variant, tuning, staged, scratch);
+        let call = || staged.call(case, variant, tuning, scratch);
         let panicked = |panic: Box<dyn std::any::Any + Send>| {
             Err(Failure::Failed(format!("it panicked: {}", message(&*panic))))
         };
@@ -345,7 +311,7 @@ impl Machine {
     ) -> Outcome<Duration> {
         let mut call = || {
             *turn = (*turn + 1) % sets.len();
-            Self::call(case, variant, tuning, &mut sets[*turn], scratch)
+            sets[*turn].call(case, variant, tuning, scratch)
         };
         match self {
             Self::Cpu(_) => at_once(calls, &mut call),
@@ -386,6 +352,40 @@ impl Staged {
                 }
             }
         })
+    }
+
+    /// Calls a variant once. On a device, it may still run on the return.
+    pub(crate) fn call(
+        &mut self,
+        case: &dyn Case,
+        variant: usize,
+        #[allow(unused_variables)] tuning: Tuning,
+        scratch: &mut Scratch,
+    ) -> Outcome {
+        match (self, scratch) {
+            (Self::Cpu { inputs, outputs }, Scratch::Cpu(scratch)) => {
+                let call = OnCpu {
+                    inputs,
+                    outputs,
+                    scratch,
+                };
+                case.on_cpu(variant, call)
+            }
+            #[cfg(feature = "gpu")]
+            (Self::Gpu { gpu, inputs, outputs }, Scratch::Gpu(_, scratch)) => {
+                let outputs: Vec<Buffer> = outputs.iter().map(|output| output.inside.clone()).collect();
+                let call = OnGpu {
+                    gpu,
+                    inputs,
+                    outputs: &outputs,
+                    scratch,
+                    tuning,
+                };
+                case.on_gpu(variant, &call)
+            }
+            #[cfg(feature = "gpu")]
+            _ => Err(Failure::Failed("memory of another machine".to_owned())),
+        }
     }
 
     /// Overwrites the outputs with what nobody computes: another byte for each `salt`.

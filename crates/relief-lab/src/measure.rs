@@ -438,7 +438,7 @@ fn time_case(
             let mut scratch = machine.scratch(&case.scratch(variant))?;
             if competitor.about.keeps {
                 for set in &mut sets {
-                    Machine::call(case, variant, tuning, set, &mut scratch)?;
+                    set.call(case, variant, tuning, &mut scratch)?;
                 }
                 machine.wait()?;
             }
