@@ -9,7 +9,7 @@ use clap::{Args, Parser, Subcommand};
 use indicatif::{ProgressBar, ProgressStyle};
 use relief_kernels::device::{DeviceChoice, DeviceId, select_prepared};
 use relief_lab::families::banks::Pattern;
-use relief_lab::family::{AnyLadder, Class, Family, Scale};
+use relief_lab::family::{Class, Family, Scale};
 use relief_lab::report::Rungs;
 use relief_lab::sampling::Sampling;
 use relief_lab::{Ceilings, Machine, Plan, Record, Verdict, Watch, ceiling, compare, families, host, report};
@@ -205,11 +205,14 @@ fn size(text: &str) -> Result<u64, String> {
 fn show_list(list: &List) -> Result<(), Failure> {
     let families = families::all();
     let chosen = selection::ladders(&families, &list.families)?;
+    let chosen: Vec<&str> = chosen.iter().map(|ladder| ladder.name()).collect();
     let mut out = io::stdout();
     for family in &families {
-        let is_chosen =
-            |ladder: &&Box<dyn AnyLadder>| chosen.iter().any(|chosen| chosen.name() == ladder.name());
-        let mut own = family.ladders.iter().filter(is_chosen).peekable();
+        let own = family
+            .ladders
+            .iter()
+            .filter(|ladder| chosen.contains(&ladder.name()));
+        let mut own = own.peekable();
         if own.peek().is_some() {
             let Family {
                 name, about, source, ..
