@@ -54,14 +54,11 @@ impl fmt::Display for Difference {
                 "output {output} has {found} at {index} where {expected} is right; {count} differ"
             ),
             Self::Guard { output, distance } => {
-                let (by, place) = (
-                    distance.abs(),
-                    if *distance < 0 {
-                        "before its start"
-                    } else {
-                        "after its end"
-                    },
-                );
+                let place = match *distance < 0 {
+                    true => "before its start",
+                    false => "after its end",
+                };
+                let by = distance.abs();
                 write!(f, "output {output} was overwritten {by} bytes {place}")
             }
             Self::Input { input } => write!(f, "input {input} was overwritten"),

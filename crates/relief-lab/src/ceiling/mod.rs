@@ -59,18 +59,16 @@ fn memory(ceilings: &Ceilings, work: &Work) -> Option<Bound> {
 /// The bandwidth at so many bytes, between the points measured, over the logarithm of the bytes.
 fn at(points: &[Point], bytes: u64) -> Option<f64> {
     let next = points.iter().position(|point| point.bytes >= bytes);
-    let Some(next @ 1..) = next else {
-        let end = if next.is_some() {
-            points.first()
-        } else {
-            points.last()
-        };
-        return end.map(|point| point.rate);
-    };
-    let (low, high) = (points[next - 1], points[next]);
-    let log = |bytes: u64| (bytes as f64).ln();
-    let part = (log(bytes) - log(low.bytes)) / (log(high.bytes) - log(low.bytes));
-    Some(low.rate + (high.rate - low.rate) * part)
+    match next {
+        None => points.last().map(|point| point.rate),
+        Some(0) => points.first().map(|point| point.rate),
+        Some(next) => {
+            let (low, high) = (points[next - 1], points[next]);
+            let log = |bytes: u64| (bytes as f64).ln();
+            let part = (log(bytes) - log(low.bytes)) / (log(high.bytes) - log(low.bytes));
+            Some(low.rate + (high.rate - low.rate) * part)
+        }
+    }
 }
 
 /// Measures what a machine allows. `working_set` bytes are used in turn, so that caches do not answer.
@@ -213,10 +211,8 @@ fn pull(ceilings: &Ceilings) -> Option<f64> {
 /// once, or the slower way alone where that is less.
 #[cfg(feature = "gpu")]
 fn bus(ceilings: &Ceilings) -> Option<f64> {
-    let (up, down) = (
-        transferred(ceilings, "host → device, pinned")?,
-        transferred(ceilings, DOWN)?,
-    );
+    let up = transferred(ceilings, "host → device, pinned")?;
+    let down = transferred(ceilings, DOWN)?;
     let both = transferred(ceilings, "host ↔ device, pinned, both at once");
     Some(up.min(down).min(both.map_or(f64::MAX, |both| both / 2.0)))
 }
@@ -228,11 +224,8 @@ const DOWN: &str = "device → host, pinned";
 /// Bytes a second that go this way.
 #[cfg(feature = "gpu")]
 fn transferred(ceilings: &Ceilings, name: &str) -> Option<f64> {
-    ceilings
-        .transfers
-        .iter()
-        .find(|transfer| transfer.name == name)?
-        .rate
+    let mut transfers = ceilings.transfers.iter();
+    transfers.find(|transfer| transfer.name == name)?.rate
 }
 
 /// Steps that [`measure`] takes.
