@@ -94,12 +94,8 @@ impl Guarded {
         // From there to the end of the guard: what is defined, what may be anything, and the guard.
         let end = GUARD + self.inside.words();
         let part = |start, most: usize| self.whole.part(start, most.min(self.whole.words() - start));
-        let parts = (
-            part(0, GUARD),
-            part(end / 64 * 64, usize::MAX),
-            part(GUARD + rest, 64),
-        );
-        let (Some(before), Some(after), Some(tail)) = parts else {
+        let (before, after) = (part(0, GUARD), part(end / 64 * 64, usize::MAX));
+        let (Some(before), Some(after), Some(tail)) = (before, after, part(GUARD + rest, 64)) else {
             return Ok(false);
         };
         let untouched = |part: &Buffer, skip: usize| -> Result<bool, DeviceError> {

@@ -399,10 +399,8 @@ impl Plot {
         let time = row
             .summary
             .map_or(String::new(), |summary| seconds(summary.median));
-        let (place, tip) = (
-            self.place(point),
-            format!("{}, {}: {time}", row.variant, row.case),
-        );
+        let tip = format!("{}, {}: {time}", row.variant, row.case);
+        let place = self.place(point);
         self.svg.dot(class, place, &tip);
     }
 }

@@ -69,12 +69,8 @@ const fn size(p: &Dilation) -> Size {
 // rung: morphology on gpu: production = `tuned` in the layout of production
 /// Production's kernels, in a layout or in the tuned one.
 fn tuned(p: &Dilation, call: &OnGpu<'_>, tuning: Option<Tuning>) -> Outcome {
-    let (gpu, of, element, heights) = (
-        call.gpu,
-        Operator::Dilation,
-        p.kind.element(),
-        call.inputs[1].clone(),
-    );
+    let (gpu, of, element) = (call.gpu, Operator::Dilation, p.kind.element());
+    let heights = call.inputs[1].clone();
     let none = || Failure::Failed("no such function".to_owned());
     let morphology = match p.kind {
         Kind::F32 => Morphology::with_heights(gpu, of, &p.function().ok_or_else(none)?, element, heights)?,

@@ -27,12 +27,8 @@ pub(super) fn run(problem: &Distance, call: &OnGpu<'_>, way: Way) -> Outcome {
         return Err(Failure::Unsupported("rasters of 2^31 bytes or more".to_owned()));
     }
     problem.patience(problem.lowered(way == Way::Halves), PATIENCE)?;
-    let (mask, profile, least, out) = (
-        &call.inputs[0],
-        &call.inputs[1],
-        &call.scratch[0],
-        &call.outputs[0],
-    );
+    let (mask, profile) = (&call.inputs[0], &call.inputs[1]);
+    let (least, out) = (&call.scratch[0], &call.outputs[0]);
     let beyond = problem.squared() + 1;
     fill(call.gpu, least, least.words(), beyond)?;
     // An empty mask lowers nothing, so that nothing would prove that the kernel ran: the comparison does.
