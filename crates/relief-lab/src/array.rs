@@ -96,6 +96,12 @@ pub struct Layout {
 }
 
 impl Layout {
+    /// `len` elements of a kind.
+    #[must_use]
+    pub const fn new(kind: Kind, len: usize) -> Self {
+        Self { kind, len }
+    }
+
     /// `len` elements of type `T`.
     #[must_use]
     pub const fn of<T: Element>(len: usize) -> Self {
@@ -238,19 +244,20 @@ impl Array {
 
     /// How far before the first element (negative) or after the last byte of the elements a guard was overwritten.
     pub(crate) fn trespass(&self) -> Option<i64> {
-        let all: &[u8] = bytemuck::cast_slice(&self.lines);
-        let Range { start, end } = self.inside();
-        let touched = |byte: &u8| *byte != UNTOUCHED;
-        let before = all[..start]
-            .iter()
-            .rposition(touched)
-            .map(|at| at as i64 - start as i64);
-        before.or_else(|| all[end..].iter().position(touched).map(|at| at as i64))
+        trespass(bytemuck::cast_slice(&self.lines), &self.inside(), UNTOUCHED)
     }
 
     const fn inside(&self) -> Range<usize> {
         GUARD * 64..GUARD * 64 + self.layout.bytes()
     }
+}
+
+/// How far before or after a range bytes are not those of a guard.
+pub(crate) fn trespass(all: &[u8], inside: &Range<usize>, guard: u8) -> Option<i64> {
+    let touched = |byte: &u8| *byte != guard;
+    let before = all[..inside.start].iter().rposition(touched);
+    let before = before.map(|at| at as i64 - inside.start as i64);
+    before.or_else(|| all[inside.end..].iter().position(touched).map(|at| at as i64))
 }
 
 impl std::fmt::Debug for Array {

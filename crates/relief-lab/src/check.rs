@@ -53,18 +53,13 @@ impl fmt::Display for Difference {
                 f,
                 "output {output} has {found} at {index} where {expected} is right; {count} differ"
             ),
-            Self::Guard { output, distance } if *distance < 0 => {
-                write!(
-                    f,
-                    "output {output} was overwritten {} bytes before its start",
-                    -distance
-                )
-            }
             Self::Guard { output, distance } => {
-                write!(
-                    f,
-                    "output {output} was overwritten {distance} bytes after its end"
-                )
+                let place = match *distance < 0 {
+                    true => "before its start",
+                    false => "after its end",
+                };
+                let by = distance.abs();
+                write!(f, "output {output} was overwritten {by} bytes {place}")
             }
             Self::Input { input } => write!(f, "input {input} was overwritten"),
         }
@@ -96,29 +91,21 @@ pub fn compare(
     let differs = |(expected, found): (&[u8], &[u8])| {
         expected != found && !within(tolerance, value(kind, expected), value(kind, found))
     };
-    let count = pairs
-        .enumerate()
-        .map(|(chunk, (expected, found))| {
-            let elements = expected.chunks_exact(width).zip(found.chunks_exact(width));
-            let elements = (chunk * (CHUNK / width)..).zip(elements);
-            elements
-                .filter(|(index, pair)| counts(*index) && differs(*pair))
-                .count()
-        })
-        .sum();
-    if count == 0 {
-        return None;
-    }
-    let elements = || expected.chunks_exact(width).zip(found.chunks_exact(width));
-    let index = elements()
-        .enumerate()
-        .position(|(index, pair)| counts(index) && differs(pair))?;
-    let (expected, found) = elements().nth(index)?;
+    // The first that differs of each chunk, and how many do.
+    let differing = pairs.enumerate().filter_map(|(chunk, (expected, found))| {
+        let elements = expected.chunks_exact(width).zip(found.chunks_exact(width));
+        let elements = (chunk * (CHUNK / width)..).zip(elements);
+        let mut differing = elements.filter(|(index, pair)| counts(*index) && differs(*pair));
+        let (first, _) = differing.next()?;
+        Some((first, 1 + differing.count()))
+    });
+    let (index, count) = differing.reduce_with(|a, b| (a.0.min(b.0), a.1 + b.1))?;
+    let at = index * width..(index + 1) * width;
     Some(Difference::Element {
         output,
         index,
-        expected: value(kind, expected),
-        found: value(kind, found),
+        expected: value(kind, &expected[at.clone()]),
+        found: value(kind, &found[at]),
         count,
     })
 }

@@ -89,23 +89,17 @@ pub fn differences(old: &[Record], new: &[Record]) -> Vec<String> {
                 ("host", &before.host, &after.host),
             ];
             let other = pairs.into_iter().filter(|(_, before, after)| before != after);
-            lines.extend(
-                other.map(|(what, before, after)| format!("another {what}: {before} before, {after} now")),
-            );
-            if before.threads != after.threads {
-                lines.push(format!(
-                    "other threads: {} before, {} now",
-                    before.threads, after.threads
-                ));
+            let other =
+                other.map(|(what, before, after)| format!("another {what}: {before} before, {after} now"));
+            let (before, after) = (before.threads, after.threads);
+            let threads = format!("other threads: {before} before, {after} now");
+            for line in other.chain((before != after).then_some(threads)) {
+                if !lines.contains(&line) {
+                    lines.push(line);
+                }
             }
         }
     }
-    let mut seen = Vec::new();
-    lines.retain(|line| {
-        let fresh = !seen.contains(line);
-        seen.push(line.clone());
-        fresh
-    });
     lines
 }
 
@@ -115,18 +109,15 @@ fn backend(device: &str) -> &str {
 
 /// The rows by what they meet by, with what their device is called.
 fn named(records: &[Record]) -> Vec<(String, &str, &Row)> {
-    let rows = records
-        .iter()
-        .flat_map(|record| record.rows.iter().map(move |row| (record, row)));
-    rows.map(|(record, row)| {
+    let mut named = Vec::new();
+    for record in records {
         let backend = backend(&record.header.device);
-        (
-            format!("{} | {} | {} | {backend}", row.ladder, row.case, row.variant),
-            record.header.name.as_str(),
-            row,
-        )
-    })
-    .collect()
+        named.extend(record.rows.iter().map(|row| {
+            let name = format!("{} | {} | {} | {backend}", row.ladder, row.case, row.variant);
+            (name, record.header.name.as_str(), row)
+        }));
+    }
+    named
 }
 
 fn judge(name: String, old: Option<&Row>, new: Option<&Row>, same_device: bool, margin: f64) -> Comparison {
@@ -179,11 +170,8 @@ pub fn table(comparisons: &[Comparison]) -> String {
         Verdict::Alone,
     ];
     let counts = kinds.map(|kind| {
-        let count = comparisons
-            .iter()
-            .filter(|comparison| comparison.verdict == kind)
-            .count();
-        format!("{count} {kind}")
+        let same = comparisons.iter().filter(|comparison| comparison.verdict == kind);
+        format!("{} {kind}", same.count())
     });
     text.push_str(&counts.join(", "));
     text.push('\n');

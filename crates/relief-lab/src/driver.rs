@@ -29,31 +29,17 @@ pub(crate) enum Way {
 }
 
 impl Way {
-    /// All of them.
-    pub(crate) const ALL: [Self; 6] = [
-        Self::Within,
-        Self::PinnedUp,
-        Self::PinnedDown,
-        Self::PinnedBoth,
-        Self::PageableUp,
-        Self::PageableDown,
+    /// All of them, and what they are in words.
+    pub(crate) const ALL: [(Self, &'static str); 6] = [
+        (Self::Within, "device → device, by the driver"),
+        (Self::PinnedUp, "host → device, pinned"),
+        (Self::PinnedDown, "device → host, pinned"),
+        (Self::PinnedBoth, "host ↔ device, pinned, both at once"),
+        (Self::PageableUp, "host → device, pageable"),
+        (Self::PageableDown, "device → host, pageable"),
     ];
 
-    /// In words.
-    #[must_use]
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Self::Within => "device → device, by the driver",
-            Self::PinnedUp => "host → device, pinned",
-            Self::PinnedDown => "device → host, pinned",
-            Self::PinnedBoth => "host ↔ device, pinned, both at once",
-            Self::PageableUp => "host → device, pageable",
-            Self::PageableDown => "device → host, pageable",
-        }
-    }
-
     /// Bytes that a copy of `bytes` bytes moves: within a device it reads and writes them, both ways are two.
-    #[must_use]
     pub(crate) const fn bytes(self, bytes: usize) -> usize {
         match self {
             Self::Within | Self::PinnedBoth => bytes.saturating_mul(2),
@@ -62,11 +48,45 @@ impl Way {
     }
 }
 
-/// Memory on both sides of a bus, and two queues.
-pub(crate) struct Copies {
+/// The context of a device that the runtime uses too; it counts its users.
+struct Context {
     device: sys::CUdevice,
     context: sys::CUcontext,
-    retained: bool,
+}
+
+impl Context {
+    fn open(ordinal: u16) -> Result<Self, String> {
+        let (mut device, mut context) = (0, std::ptr::null_mut());
+        // SAFETY: every pointer is to a place of the type that the driver writes.
+        unsafe {
+            check("starting", sys::cuInit(0))?;
+            let found = sys::cuDeviceGet(&raw mut device, ordinal.into());
+            check("the device", found)?;
+            let retained = sys::cuDevicePrimaryCtxRetain(&raw mut context, device);
+            check("the context", retained)?;
+        }
+        let context = Self { device, context };
+        context.enter()?;
+        Ok(context)
+    }
+
+    /// Makes it that of the calling thread.
+    fn enter(&self) -> Result<(), String> {
+        // SAFETY: it is retained until the drop.
+        check("the context", unsafe { sys::cuCtxSetCurrent(self.context) })
+    }
+}
+
+impl Drop for Context {
+    fn drop(&mut self) {
+        // SAFETY: it was retained by `open`. What cannot be given back is lost; there is nobody to tell.
+        let _ = unsafe { sys::cuDevicePrimaryCtxRelease_v2(self.device) };
+    }
+}
+
+/// Memory on both sides of a bus, and two queues.
+pub(crate) struct Copies {
+    context: Context,
     bytes: usize,
     on_device: [CUdeviceptr; 2],
     pinned: [*mut std::ffi::c_void; 2],
@@ -90,9 +110,7 @@ impl Copies {
         }
         pageable.resize(bytes, Cell::new(3));
         let mut copies = Self {
-            device: 0,
-            context: std::ptr::null_mut(),
-            retained: false,
+            context: Context::open(ordinal)?,
             bytes,
             on_device: [0; 2],
             pinned: [std::ptr::null_mut(); 2],
@@ -102,42 +120,19 @@ impl Copies {
         // SAFETY: every pointer is to a place of the type that the driver writes. What is allocated is given back by
         // the drop, which passes over what is null.
         unsafe {
-            check("starting", sys::cuInit(0))?;
-            check(
-                "the device",
-                sys::cuDeviceGet(&raw mut copies.device, ordinal.into()),
-            )?;
-            // The context that the runtime uses too; it counts its users.
-            check(
-                "the context",
-                sys::cuDevicePrimaryCtxRetain(&raw mut copies.context, copies.device),
-            )?;
-            copies.retained = true;
-            copies.enter()?;
             for k in 0..2 {
                 check("memory", sys::cuMemAlloc_v2(&raw mut copies.on_device[k], bytes))?;
-                check(
-                    "page-locked memory",
-                    sys::cuMemHostAlloc(&raw mut copies.pinned[k], bytes, 0),
-                )?;
+                let locked = sys::cuMemHostAlloc(&raw mut copies.pinned[k], bytes, 0);
+                check("page-locked memory", locked)?;
                 check("a queue", sys::cuStreamCreate(&raw mut copies.queues[k], 1))?;
             }
         }
         Ok(copies)
     }
 
-    /// Makes the context that of the calling thread.
-    fn enter(&self) -> Result<(), String> {
-        // SAFETY: it is retained until the drop.
-        check("the context", unsafe { sys::cuCtxSetCurrent(self.context) })
-    }
-
     /// Asks for a copy.
-    ///
-    /// # Errors
-    /// What the driver says.
     pub(crate) fn start(&self, way: Way) -> Result<(), String> {
-        self.enter()?;
+        self.context.enter()?;
         let ([near, far], [low, high], bytes) = (self.on_device, self.pinned, self.bytes);
         let [first, second] = self.queues;
         let ordinary = self.pageable.as_ptr();
@@ -158,11 +153,8 @@ impl Copies {
     }
 
     /// Waits for all copies.
-    ///
-    /// # Errors
-    /// What the driver says.
     pub(crate) fn wait(&self) -> Result<(), String> {
-        self.enter()?;
+        self.context.enter()?;
         for queue in self.queues {
             // SAFETY: the queue lives until the drop.
             check("a copy", unsafe { sys::cuStreamSynchronize(queue) })?;
@@ -173,9 +165,8 @@ impl Copies {
 
 impl Drop for Copies {
     fn drop(&mut self) {
-        // What cannot be given back is lost; there is nobody to tell.
         let _ = self.wait();
-        // SAFETY: each was allocated by `open`, or is null and passed over.
+        // SAFETY: each was allocated by `open`, or is null and passed over. What cannot be given back is lost.
         unsafe {
             for k in 0..2 {
                 if !self.queues[k].is_null() {
@@ -188,17 +179,13 @@ impl Drop for Copies {
                     let _ = sys::cuMemFree_v2(self.on_device[k]);
                 }
             }
-            if self.retained {
-                let _ = sys::cuDevicePrimaryCtxRelease_v2(self.device);
-            }
         }
     }
 }
 
 fn check(what: &str, result: CUresult) -> Result<(), String> {
-    if result == CUresult::CUDA_SUCCESS {
-        Ok(())
-    } else {
-        Err(format!("the CUDA driver refuses {what}: {result:?}"))
+    match result {
+        CUresult::CUDA_SUCCESS => Ok(()),
+        _ => Err(format!("the CUDA driver refuses {what}: {result:?}")),
     }
 }

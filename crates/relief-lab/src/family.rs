@@ -27,19 +27,12 @@ pub struct Family {
     pub source: &'static str,
     /// The problem that the figures of the source are of, as a case of a ladder is called; empty where it does not tell.
     pub source_size: &'static str,
-    /// What its ladders teach.
-    pub lesson: Lesson,
-    /// Its ladders.
-    pub ladders: Vec<Box<dyn AnyLadder>>,
-}
-
-/// What the ladders of a family teach, as sentences in Markdown.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Lesson {
-    /// Why the winner wins.
+    /// Why the winner wins, as sentences in Markdown.
     pub wins: &'static str,
     /// What loses, and why.
     pub loses: &'static str,
+    /// Its ladders.
+    pub ladders: Vec<Box<dyn AnyLadder>>,
 }
 
 /// One thing to compute, of one size and with its parameters.
@@ -70,14 +63,9 @@ pub trait Problem: Send + Sync {
         work.read.saturating_add(work.written)
     }
 
-    /// How far from the reference a result may lie.
-    fn tolerance(&self) -> Tolerance {
+    /// How far from the reference a result may lie, by the kind of its inputs: sums of whole numbers are exact in any order.
+    fn tolerance(&self, _: Fill) -> Tolerance {
         Tolerance::Exact
-    }
-
-    /// The same for inputs of one kind, where it depends on them: sums of whole numbers are exact in any order.
-    fn tolerance_of(&self, _: Fill) -> Tolerance {
-        self.tolerance()
     }
 
     /// How many elements of each output mean something, given the reference's outputs; all of them unless the length
@@ -157,21 +145,6 @@ pub enum Operation {
 }
 
 impl Operation {
-    /// All of them.
-    pub const ALL: [Self; 11] = [
-        Self::F32Add,
-        Self::F32MultiplyAdd,
-        Self::F16MultiplyAdd,
-        Self::Bf16MultiplyAdd,
-        Self::F32AddMin,
-        Self::IntegerAdd,
-        Self::IntegerAddMin,
-        Self::F32InverseRoot,
-        Self::F32Pull,
-        Self::BusByte,
-        Self::DownByte,
-    ];
-
     /// What reports call it.
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -304,7 +277,7 @@ type CpuRun<P> = Box<dyn Fn(&P, OnCpu<'_>) -> Outcome + Send + Sync>;
 
 /// What a variant does on a device.
 #[cfg(feature = "gpu")]
-type GpuRun<P> = Box<dyn Fn(&P, OnGpu<'_>) -> Outcome + Send + Sync>;
+type GpuRun<P> = Box<dyn Fn(&P, &OnGpu<'_>) -> Outcome + Send + Sync>;
 
 enum Run<P> {
     Cpu(CpuRun<P>),
@@ -323,6 +296,11 @@ pub struct Variant<P> {
 
 /// How a kernel is called in policy files, the layouts that can be tuned, and the default.
 pub type Layouts = (&'static str, Space, Tuning);
+
+/// So many units of a cube, vectors of a unit and words of a vector.
+pub(crate) const fn tuning(units: u32, items: u32, vector: u32) -> Tuning {
+    Tuning { units, items, vector }
+}
 
 /// What is told of a variant.
 #[derive(Clone, Debug)]
@@ -372,7 +350,7 @@ impl<P> Variant<P> {
     pub fn gpu(
         name: impl Into<String>,
         idea: &'static str,
-        run: impl Fn(&P, OnGpu<'_>) -> Outcome + Send + Sync + 'static,
+        run: impl Fn(&P, &OnGpu<'_>) -> Outcome + Send + Sync + 'static,
     ) -> Self {
         Self::new(name.into(), idea, true, Run::Gpu(Box::new(run)))
     }
@@ -479,18 +457,25 @@ impl Scale {
     /// The usual sizes, in elements.
     #[must_use]
     pub fn sizes(&self) -> Vec<u64> {
-        if let Some(size) = self.size {
-            return vec![size];
-        }
-        let exponents: &[u32] = match (self.class, self.quick) {
-            (Class::Cpu, true) => &[22],
-            (Class::Cpu, false) => &[20, 24, 27],
-            (Class::Software, true) => &[18],
-            (Class::Software, false) => &[20, 22],
-            (Class::Gpu, true) => &[24],
-            (Class::Gpu, false) => &[20, 24, 28],
-        };
-        exponents.iter().map(|exponent| 1 << exponent).collect()
+        self.or_these(match (self.class, self.quick) {
+            (Class::Cpu, true) => &[1 << 22],
+            (Class::Cpu, false) => &[1 << 20, 1 << 24, 1 << 27],
+            (Class::Software, true) => &[1 << 18],
+            (Class::Software, false) => &[1 << 20, 1 << 22],
+            (Class::Gpu, true) => &[1 << 24],
+            (Class::Gpu, false) => &[1 << 20, 1 << 24, 1 << 28],
+        })
+    }
+
+    /// The one size asked for, else these, in elements.
+    pub(crate) fn or_these(&self, usual: &[u64]) -> Vec<u64> {
+        self.size.map_or(usual.to_vec(), |size| vec![size])
+    }
+
+    /// The side of a square of the one size asked for, else these sides.
+    pub(crate) fn sides_or(&self, usual: &[usize]) -> Vec<usize> {
+        let asked = |size: u64| vec![size.isqrt().max(1) as usize];
+        self.size.map_or(usual.to_vec(), asked)
     }
 
     /// The size asked for, else this one, in elements.
@@ -614,7 +599,7 @@ pub trait Case: Send + Sync {
     /// # Errors
     /// Where it cannot run, or fails.
     #[cfg(feature = "gpu")]
-    fn on_gpu(&self, variant: usize, call: OnGpu<'_>) -> Outcome;
+    fn on_gpu(&self, variant: usize, call: &OnGpu<'_>) -> Outcome;
 }
 
 struct Bound<'a, P> {
@@ -690,7 +675,7 @@ impl<P: Problem> Case for Bound<'_, P> {
     }
 
     #[cfg(feature = "gpu")]
-    fn on_gpu(&self, variant: usize, call: OnGpu<'_>) -> Outcome {
+    fn on_gpu(&self, variant: usize, call: &OnGpu<'_>) -> Outcome {
         match &self.ladder.variants[variant].run {
             Run::Gpu(run) => run(&self.problem, call),
             Run::Cpu(_) => Err(Failure::Unsupported("it runs on the CPU".to_owned())),

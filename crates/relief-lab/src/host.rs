@@ -18,12 +18,8 @@ pub fn header(machine: &Machine, revision: Option<&str>, quick: bool) -> Header 
         Machine::Gpu(gpu) => {
             let report = gpu.report();
             let threads = std::thread::available_parallelism().map_or(1, usize::from);
-            (
-                report.id.to_string(),
-                report.name.clone(),
-                report.driver.clone(),
-                threads,
-            )
+            let (name, driver) = (report.name.clone(), report.driver.clone());
+            (report.id.to_string(), name, driver, threads)
         }
     };
     Header {
@@ -50,7 +46,7 @@ fn version() -> String {
     } else {
         ""
     };
-    format!("{}{build}", env!("CARGO_PKG_VERSION"))
+    env!("CARGO_PKG_VERSION").to_owned() + build
 }
 
 /// The clock, the temperature and the load of a machine now.
@@ -61,7 +57,9 @@ pub fn conditions(machine: &Machine) -> Conditions {
             clock: clock(),
             temperature: temperature(),
             load: load(),
-            shares: shares(),
+            shares: fs::read_to_string("/proc/stat")
+                .ok()
+                .and_then(|stat| shares_of(&stat)),
         },
         #[cfg(feature = "gpu")]
         Machine::Gpu(gpu) => device(&gpu.report().name).unwrap_or_default(),
@@ -98,9 +96,8 @@ fn processor() -> String {
 /// The mean of the clocks of all processors, in MHz.
 fn clock() -> Option<f64> {
     let text = fs::read_to_string("/proc/cpuinfo").ok()?;
-    let clocks: Vec<f64> = field(&text, "cpu MHz")
-        .filter_map(|clock| clock.parse().ok())
-        .collect();
+    let clocks = field(&text, "cpu MHz").filter_map(|clock| clock.parse().ok());
+    let clocks: Vec<f64> = clocks.collect();
     (!clocks.is_empty()).then(|| clocks.iter().sum::<f64>() / clocks.len() as f64)
 }
 
@@ -124,19 +121,11 @@ fn load() -> Option<f64> {
     text.split(' ').next()?.parse().ok()
 }
 
-fn shares() -> Option<Shares> {
-    shares_of(&fs::read_to_string("/proc/stat").ok()?)
-}
-
 /// From the first line of `/proc/stat`, whose numbers are user, nice, system, idle, iowait, irq, softirq, steal (proc_stat(5)); those after them are part of the first two.
 fn shares_of(stat: &str) -> Option<Shares> {
     let numbers = stat.lines().next()?.strip_prefix("cpu ")?;
-    let ticks: Vec<u64> = numbers
-        .split_whitespace()
-        .map(str::parse)
-        .collect::<Result<_, _>>()
-        .ok()?;
-    let &[user, nice, system, _, _, irq, softirq, stolen, ..] = ticks.as_slice() else {
+    let ticks: Result<Vec<u64>, _> = numbers.split_whitespace().map(str::parse).collect();
+    let &[user, nice, system, _, _, irq, softirq, stolen, ..] = ticks.ok()?.as_slice() else {
         return None;
     };
     let parts = [user, nice, system, irq, softirq];

@@ -17,6 +17,8 @@ use relief_kernels::policy::Tuning;
 use crate::Error;
 #[cfg(feature = "gpu")]
 use crate::agreement::agree;
+#[cfg(feature = "gpu")]
+use crate::array::trespass;
 use crate::array::{Array, Fill, Layout};
 use crate::check::{Difference, compare};
 use crate::clock::at_once;
@@ -24,7 +26,7 @@ use crate::clock::at_once;
 use crate::clock::steadily;
 #[cfg(feature = "gpu")]
 use crate::family::OnGpu;
-use crate::family::{Case, Class, Failure, Layouts, OnCpu, Outcome, Problem, Rows, Tolerance};
+use crate::family::{Case, Class, Failure, Layouts, OnCpu, Outcome, Problem, Rows, Tolerance, tuning};
 
 /// Where variants run.
 pub enum Machine {
@@ -43,6 +45,7 @@ pub(crate) enum Staged {
     },
     #[cfg(feature = "gpu")]
     Gpu {
+        gpu: Gpu,
         inputs: Vec<Buffer>,
         outputs: Vec<Guarded>,
     },
@@ -52,7 +55,7 @@ pub(crate) enum Staged {
 pub(crate) enum Scratch {
     Cpu(Vec<Array>),
     #[cfg(feature = "gpu")]
-    Gpu(Vec<Buffer>),
+    Gpu(Gpu, Vec<Buffer>),
 }
 
 /// A buffer between guards.
@@ -90,12 +93,9 @@ impl Guarded {
         }
         // From there to the end of the guard: what is defined, what may be anything, and the guard.
         let end = GUARD + self.inside.words();
-        let (Some(before), Some(after), Some(tail)) = (
-            self.whole.part(0, GUARD),
-            self.whole.part(end / 64 * 64, self.whole.words() - end / 64 * 64),
-            self.whole
-                .part(GUARD + rest, 64.min(self.whole.words() - GUARD - rest)),
-        ) else {
+        let part = |start, most: usize| self.whole.part(start, most.min(self.whole.words() - start));
+        let (before, after) = (part(0, GUARD), part(end / 64 * 64, usize::MAX));
+        let (Some(before), Some(after), Some(tail)) = (before, after, part(GUARD + rest, 64)) else {
             return Ok(false);
         };
         let untouched = |part: &Buffer, skip: usize| -> Result<bool, DeviceError> {
@@ -133,7 +133,7 @@ impl Expected {
             outputs,
             defined,
             rows: problem.rows(),
-            tolerance: problem.tolerance_of(fill),
+            tolerance: problem.tolerance(fill),
         }
     }
 }
@@ -218,46 +218,10 @@ impl Machine {
                 let upload = |input: &Array| gpu.upload(&input.to_words());
                 let outputs = outputs.iter().map(|layout| guarded(gpu, layout.words().max(4)));
                 Staged::Gpu {
+                    gpu: gpu.clone(),
                     inputs: inputs.iter().map(upload).collect::<Result<_, DeviceError>>()?,
                     outputs: outputs.collect::<Result<_, DeviceError>>()?,
                 }
-            }
-        })
-    }
-
-    /// The same inputs in other memory, and outputs whose pages are there: a device copies its inputs itself.
-    pub(crate) fn stage_again(&self, staged: &Staged) -> Outcome<Staged> {
-        Ok(match (self, staged) {
-            (_, Staged::Cpu { inputs, outputs }) => {
-                let another = |output: &Array| {
-                    let mut array = Array::new(output.layout());
-                    array.bytes_mut().fill(0);
-                    array
-                };
-                Staged::Cpu {
-                    inputs: inputs.clone(),
-                    outputs: outputs.iter().map(another).collect(),
-                }
-            }
-            #[cfg(feature = "gpu")]
-            (Self::Gpu(gpu), Staged::Gpu { inputs, outputs }) => {
-                let same = |input: &Buffer| {
-                    let another = gpu.buffer(input.words())?;
-                    // Buffers hold whole vectors of four words.
-                    copy(gpu, input, &another, input.words())?;
-                    Ok(another)
-                };
-                Staged::Gpu {
-                    inputs: inputs.iter().map(same).collect::<Result<_, DeviceError>>()?,
-                    outputs: outputs
-                        .iter()
-                        .map(|output| guarded(gpu, output.inside.words()))
-                        .collect::<Result<_, DeviceError>>()?,
-                }
-            }
-            #[cfg(feature = "gpu")]
-            (Self::Cpu(_), Staged::Gpu { .. }) => {
-                return Err(Failure::Failed("memory of another machine".to_owned()));
             }
         })
     }
@@ -268,83 +232,21 @@ impl Machine {
             Self::Cpu(_) => Scratch::Cpu(layouts.iter().copied().map(Array::new).collect()),
             #[cfg(feature = "gpu")]
             Self::Gpu(gpu) => {
-                let buffer = |layout: &Layout| gpu.buffer(layout.words());
-                Scratch::Gpu(layouts.iter().map(buffer).collect::<Result<_, _>>()?)
+                let buffers = layouts.iter().map(|layout| gpu.buffer(layout.words()));
+                Scratch::Gpu(gpu.clone(), buffers.collect::<Result<_, _>>()?)
             }
         })
     }
 
     /// The layout that a kernel with such layouts runs with unless another is asked for.
     pub(crate) fn tuning(&self, layouts: Option<Layouts>) -> Tuning {
-        const PLAIN: Tuning = Tuning {
-            units: 256,
-            items: 1,
-            vector: 1,
-        };
         match (self, layouts) {
             #[cfg(feature = "gpu")]
             (Self::Gpu(gpu), Some((kernel, space, default))) => {
                 policy::tuning(gpu.report(), kernel, &space, default)
             }
             (_, Some((_, _, default))) => default,
-            _ => PLAIN,
-        }
-    }
-
-    /// Overwrites the outputs with what nobody computes: another byte for each `salt`.
-    pub(crate) fn poison(&self, staged: &mut Staged, salt: u8) -> Outcome {
-        match (self, staged) {
-            (_, Staged::Cpu { outputs, .. }) => {
-                for output in outputs {
-                    output.bytes_mut().fill(poison(salt));
-                }
-            }
-            #[cfg(feature = "gpu")]
-            (Self::Gpu(gpu), Staged::Gpu { outputs, .. }) => {
-                for Guarded { whole, .. } in outputs {
-                    fill(gpu, whole, whole.words(), u32::from_ne_bytes([poison(salt); 4]))?;
-                }
-            }
-            #[cfg(feature = "gpu")]
-            (Self::Cpu(_), Staged::Gpu { .. }) => {}
-        }
-        Ok(())
-    }
-
-    /// Calls a variant once. On a device, it may still run on the return.
-    pub(crate) fn call(
-        &self,
-        case: &dyn Case,
-        variant: usize,
-        #[allow(unused_variables)] tuning: Tuning,
-        staged: &mut Staged,
-        scratch: &mut Scratch,
-    ) -> Outcome {
-        match (self, staged, scratch) {
-            (_, Staged::Cpu { inputs, outputs }, Scratch::Cpu(scratch)) => case.on_cpu(
-                variant,
-                OnCpu {
-                    inputs,
-                    outputs,
-                    scratch,
-                },
-            ),
-            #[cfg(feature = "gpu")]
-            (Self::Gpu(gpu), Staged::Gpu { inputs, outputs }, Scratch::Gpu(scratch)) => {
-                let outputs: Vec<Buffer> = outputs.iter().map(|output| output.inside.clone()).collect();
-                case.on_gpu(
-                    variant,
-                    OnGpu {
-                        gpu,
-                        inputs,
-                        outputs: &outputs,
-                        scratch,
-                        tuning,
-                    },
-                )
-            }
-            #[cfg(feature = "gpu")]
-            _ => Err(Failure::Failed("memory of another machine".to_owned())),
+            _ => tuning(256, 1, 1),
         }
     }
 
@@ -357,26 +259,6 @@ impl Machine {
         }
     }
 
-    /// Overwrites the memory between steps the same way: what variants find there is undefined.
-    fn poison_scratch(&self, scratch: &mut Scratch, salt: u8) -> Outcome {
-        match (self, scratch) {
-            (_, Scratch::Cpu(arrays)) => {
-                for array in arrays {
-                    array.bytes_mut().fill(poison(salt));
-                }
-            }
-            #[cfg(feature = "gpu")]
-            (Self::Gpu(gpu), Scratch::Gpu(buffers)) => {
-                for buffer in buffers.iter() {
-                    fill(gpu, buffer, buffer.words(), u32::from_ne_bytes([poison(salt); 4]))?;
-                }
-            }
-            #[cfg(feature = "gpu")]
-            (Self::Cpu(_), Scratch::Gpu(_)) => {}
-        }
-        Ok(())
-    }
-
     /// Whether a variant computes a case: poisons, runs, compares.
     pub(crate) fn check(
         &self,
@@ -387,7 +269,7 @@ impl Machine {
         expected: &Expected,
     ) -> Outcome<Option<Difference>> {
         let mut scratch = self.scratch(&case.scratch(variant))?;
-        self.poison_scratch(&mut scratch, variant as u8)?;
+        scratch.poison(variant as u8)?;
         self.check_in(case, variant, tuning, staged, &mut scratch, expected)
     }
 
@@ -401,61 +283,14 @@ impl Machine {
         scratch: &mut Scratch,
         expected: &Expected,
     ) -> Outcome<Option<Difference>> {
-        self.poison(staged, variant as u8)?;
-        let call = || self.call(case, variant, tuning, staged, scratch);
+        staged.poison(variant as u8)?;
+        let call = || staged.call(case, variant, tuning, scratch);
         let panicked = |panic: Box<dyn std::any::Any + Send>| {
             Err(Failure::Failed(format!("it panicked: {}", message(&*panic))))
         };
         catch_unwind(AssertUnwindSafe(call)).unwrap_or_else(panicked)?;
         self.wait()?;
-        self.compare(staged, expected, variant as u8)
-    }
-
-    fn compare(
-        &self,
-        staged: &Staged,
-        expected: &Expected,
-        #[allow(unused_variables)] salt: u8,
-    ) -> Outcome<Option<Difference>> {
-        let element = |output: usize, bytes: &[u8]| {
-            let (array, defined) = (&expected.outputs[output], expected.defined[output]);
-            compare(output, array, bytes, defined, expected.rows, expected.tolerance)
-        };
-        match (self, staged) {
-            (_, Staged::Cpu { outputs, .. }) => {
-                for (k, output) in outputs.iter().enumerate() {
-                    let guard = output.trespass();
-                    let guard = guard.map(|distance| Difference::Guard { output: k, distance });
-                    if let Some(difference) = guard.or_else(|| element(k, output.bytes())) {
-                        return Ok(Some(difference));
-                    }
-                }
-            }
-            #[cfg(feature = "gpu")]
-            (Self::Gpu(gpu), Staged::Gpu { inputs, outputs }) => {
-                for (k, output) in outputs.iter().enumerate() {
-                    let (array, width) = (&expected.outputs[k], expected.outputs[k].layout().kind.bytes());
-                    if output.is_exact(gpu, array, expected.defined[k] * width, poison(salt))? {
-                        continue;
-                    }
-                    let bytes = gpu.read(&output.whole, output.whole.words()).wait()?;
-                    let inside = GUARD * 4..GUARD * 4 + output.inside.words() * 4;
-                    let touched = |byte: &u8| *byte != poison(salt);
-                    let before = bytes[..inside.start].iter().rposition(touched);
-                    let after = bytes[inside.end..].iter().position(touched);
-                    let distance = before.map(|at| at as i64 - inside.start as i64);
-                    let distance = distance.or(after.map(|at| at as i64));
-                    let guard = distance.map(|distance| Difference::Guard { output: k, distance });
-                    if let Some(difference) = guard.or_else(|| element(k, &bytes[inside])) {
-                        return Ok(Some(difference));
-                    }
-                }
-                return Ok(overwritten(gpu, inputs, &expected.inputs)?);
-            }
-            #[cfg(feature = "gpu")]
-            (Self::Cpu(_), Staged::Gpu { .. }) => {}
-        }
-        Ok(None)
+        staged.compare(expected, variant as u8)
     }
 
     /// How long `calls` calls take, over the sets in turn from `turn` on.
@@ -472,7 +307,7 @@ impl Machine {
     ) -> Outcome<Duration> {
         let mut call = || {
             *turn = (*turn + 1) % sets.len();
-            self.call(case, variant, tuning, &mut sets[*turn], scratch)
+            sets[*turn].call(case, variant, tuning, scratch)
         };
         match self {
             Self::Cpu(_) => at_once(calls, &mut call),
@@ -480,6 +315,148 @@ impl Machine {
             Self::Gpu(gpu) => steadily(gpu, calls, &mut call),
         }
     }
+}
+
+impl Staged {
+    /// The same inputs in other memory, and outputs whose pages are there: a device copies its inputs itself.
+    pub(crate) fn again(&self) -> Outcome<Self> {
+        Ok(match self {
+            Self::Cpu { inputs, outputs } => {
+                let another = |output: &Array| {
+                    let mut array = Array::new(output.layout());
+                    array.bytes_mut().fill(0);
+                    array
+                };
+                Self::Cpu {
+                    inputs: inputs.clone(),
+                    outputs: outputs.iter().map(another).collect(),
+                }
+            }
+            #[cfg(feature = "gpu")]
+            Self::Gpu { gpu, inputs, outputs } => {
+                let same = |input: &Buffer| {
+                    let another = gpu.buffer(input.words())?;
+                    // Buffers hold whole vectors of four words.
+                    copy(gpu, input, &another, input.words())?;
+                    Ok(another)
+                };
+                let outputs = outputs.iter().map(|output| guarded(gpu, output.inside.words()));
+                Self::Gpu {
+                    gpu: gpu.clone(),
+                    inputs: inputs.iter().map(same).collect::<Result<_, DeviceError>>()?,
+                    outputs: outputs.collect::<Result<_, DeviceError>>()?,
+                }
+            }
+        })
+    }
+
+    /// Calls a variant once. On a device, it may still run on the return.
+    pub(crate) fn call(
+        &mut self,
+        case: &dyn Case,
+        variant: usize,
+        #[allow(unused_variables)] tuning: Tuning,
+        scratch: &mut Scratch,
+    ) -> Outcome {
+        match (self, scratch) {
+            (Self::Cpu { inputs, outputs }, Scratch::Cpu(scratch)) => {
+                let call = OnCpu {
+                    inputs,
+                    outputs,
+                    scratch,
+                };
+                case.on_cpu(variant, call)
+            }
+            #[cfg(feature = "gpu")]
+            (Self::Gpu { gpu, inputs, outputs }, Scratch::Gpu(_, scratch)) => {
+                let outputs: Vec<Buffer> = outputs.iter().map(|output| output.inside.clone()).collect();
+                let call = OnGpu {
+                    gpu,
+                    inputs,
+                    outputs: &outputs,
+                    scratch,
+                    tuning,
+                };
+                case.on_gpu(variant, &call)
+            }
+            #[cfg(feature = "gpu")]
+            _ => Err(Failure::Failed("memory of another machine".to_owned())),
+        }
+    }
+
+    /// Overwrites the outputs with what nobody computes: another byte for each `salt`.
+    fn poison(&mut self, salt: u8) -> Outcome {
+        match self {
+            Self::Cpu { outputs, .. } => poison_arrays(outputs, salt),
+            #[cfg(feature = "gpu")]
+            Self::Gpu { gpu, outputs, .. } => {
+                let wholes = outputs.iter().map(|output| &output.whole);
+                poison_buffers(gpu, wholes, salt)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Where the outputs are not what they should be, of those that had the poison of `salt` before.
+    fn compare(
+        &self,
+        expected: &Expected,
+        #[allow(unused_variables)] salt: u8,
+    ) -> Outcome<Option<Difference>> {
+        let judge = |output: usize, trespass: Option<i64>, bytes: &[u8]| {
+            let (array, defined) = (&expected.outputs[output], expected.defined[output]);
+            let guard = trespass.map(|distance| Difference::Guard { output, distance });
+            guard.or_else(|| compare(output, array, bytes, defined, expected.rows, expected.tolerance))
+        };
+        match self {
+            Self::Cpu { outputs, .. } => {
+                let mut outputs = outputs.iter().enumerate();
+                Ok(outputs.find_map(|(k, output)| judge(k, output.trespass(), output.bytes())))
+            }
+            #[cfg(feature = "gpu")]
+            Self::Gpu { gpu, inputs, outputs } => {
+                for (k, output) in outputs.iter().enumerate() {
+                    let (array, width) = (&expected.outputs[k], expected.outputs[k].layout().kind.bytes());
+                    if output.is_exact(gpu, array, expected.defined[k] * width, poison(salt))? {
+                        continue;
+                    }
+                    let bytes = gpu.read(&output.whole, output.whole.words()).wait()?;
+                    let inside = GUARD * 4..GUARD * 4 + output.inside.words() * 4;
+                    let trespass = trespass(&bytes, &inside, poison(salt));
+                    if let Some(difference) = judge(k, trespass, &bytes[inside]) {
+                        return Ok(Some(difference));
+                    }
+                }
+                Ok(overwritten(gpu, inputs, &expected.inputs)?)
+            }
+        }
+    }
+}
+
+impl Scratch {
+    /// Overwrites it as outputs are: what variants find there is undefined.
+    fn poison(&mut self, salt: u8) -> Outcome {
+        match self {
+            Self::Cpu(arrays) => poison_arrays(arrays, salt),
+            #[cfg(feature = "gpu")]
+            Self::Gpu(gpu, buffers) => poison_buffers(gpu, &*buffers, salt)?,
+        }
+        Ok(())
+    }
+}
+
+fn poison_arrays(arrays: &mut [Array], salt: u8) {
+    for array in arrays {
+        array.bytes_mut().fill(poison(salt));
+    }
+}
+
+#[cfg(feature = "gpu")]
+fn poison_buffers<'a>(gpu: &Gpu, buffers: impl IntoIterator<Item = &'a Buffer>, salt: u8) -> Outcome {
+    for buffer in buffers {
+        fill(gpu, buffer, buffer.words(), u32::from_ne_bytes([poison(salt); 4]))?;
+    }
+    Ok(())
 }
 
 /// So many words between guards.

@@ -56,24 +56,15 @@ impl Plan {
             Class::Cpu => (sampling.batch, 4),
             Class::Software | Class::Gpu => (sampling.batch.max(Duration::from_millis(4)), 40),
         };
-        // Processors are awake: they have just computed what is right.
-        let wake = match self.scale.class {
-            Class::Gpu => sampling.wake,
-            Class::Cpu | Class::Software => Duration::ZERO,
-        };
+        let mut sampling = Sampling { batch, ..sampling };
+        if self.scale.class != Class::Gpu {
+            // Processors are awake: they have just computed what is right.
+            sampling.wake = Duration::ZERO;
+        }
         #[cfg(feature = "gpu")]
-        let longest = match self.scale.class {
-            Class::Gpu => LONGEST_BATCH,
-            Class::Cpu | Class::Software => sampling.longest,
-        };
-        #[cfg(not(feature = "gpu"))]
-        let longest = sampling.longest;
-        let sampling = Sampling {
-            batch,
-            wake,
-            longest,
-            ..sampling
-        };
+        if self.scale.class == Class::Gpu {
+            sampling.longest = LONGEST_BATCH;
+        }
         let left = self.end.map(|end| end.saturating_duration_since(Instant::now()));
         let each = left.map(|left| Duration::from_millis(least).max(left / count.max(1) as u32));
         Some(each.map_or(sampling, |each| sampling.within(each)))
@@ -149,12 +140,8 @@ pub fn measure(
         return Vec::new();
     }
     watch.step(&format!("{}: checks", ladder.name()));
-    check_all(
-        machine,
-        &ladder.checks(),
-        &[Fill::Random, Fill::Structured],
-        &mut competitors,
-    );
+    let fills = [Fill::Random, Fill::Structured];
+    check_all(machine, &ladder.checks(), &fills, &mut competitors);
     let mut rows = Vec::new();
     if plan.huge && machine.class() != Class::Cpu {
         rows = check_huge(machine, ladder, plan, &mut competitors);
@@ -163,14 +150,8 @@ pub fn measure(
     for (done, case) in cases.iter().enumerate() {
         watch.step(&format!("{}: {}", ladder.name(), case.problem().label()));
         let plan = plan.share(cases.len() - done);
-        rows.extend(measure_case(
-            machine,
-            ladder,
-            &**case,
-            &plan,
-            ceilings,
-            &competitors,
-        ));
+        let found = measure_case(machine, ladder, &**case, &plan, ceilings, &competitors);
+        rows.extend(found);
     }
     rows
 }
@@ -230,22 +211,20 @@ fn competitors<'a>(machine: &Machine, ladder: &'a dyn AnyLadder, plan: &Plan) ->
     let gpu = machine.class() != Class::Cpu;
     let here = |(_, about): &(usize, &About)| about.gpu == gpu;
     let variants = ladder.variants().into_iter().enumerate().filter(here);
-    let asked = |place: usize, about: &About| match plan.variants.as_slice() {
-        [] => true,
-        [name] => place == 0 || about.is(name),
-        names => names.iter().any(|name| about.is(name)),
-    };
-    let chosen = variants
-        .enumerate()
-        .filter(|(place, (_, about))| asked(*place, about));
-    chosen
-        .map(|(_, (number, about))| Competitor {
+    let asked = |(place, (number, about)): (usize, (usize, &'a About))| {
+        let asked = match plan.variants.as_slice() {
+            [] => true,
+            [name] => place == 0 || about.is(name),
+            names => names.iter().any(|name| about.is(name)),
+        };
+        asked.then_some(Competitor {
             number,
             about,
             tuning: None,
             verdict: Verdict::Right,
         })
-        .collect()
+    };
+    variants.enumerate().filter_map(asked).collect()
 }
 
 fn check_all(
@@ -340,14 +319,8 @@ fn lacking(machine: &Machine, problem: &dyn Problem) -> Option<String> {
         ));
     }
     let (needed, available) = (problem.memory().saturating_mul(2), host::available_memory()?);
-    let text = || {
-        format!(
-            "{} of memory, of which {} are available",
-            bytes(needed),
-            bytes(available)
-        )
-    };
-    (needed > available).then(text)
+    let (least, there) = (bytes(needed), bytes(available));
+    (needed > available).then(|| format!("{least} of memory, of which {there} are available"))
 }
 
 fn measure_case(
@@ -360,15 +333,12 @@ fn measure_case(
 ) -> Vec<Row> {
     let problem = case.problem();
     // What fails on this case may still run on others.
-    let copy = |c: &Competitor<'_>| c.verdict.clone();
-    let mut here: Vec<Competitor<'_>> = competitors
-        .iter()
-        .map(|c| Competitor {
-            verdict: copy(c),
-            tuning: Some(c.tuning(machine, case)),
-            ..*c
-        })
-        .collect();
+    let here = competitors.iter().map(|competitor| Competitor {
+        verdict: competitor.verdict.clone(),
+        tuning: Some(competitor.tuning(machine, case)),
+        ..*competitor
+    });
+    let mut here: Vec<Competitor<'_>> = here.collect();
     let checked = match lacking(machine, problem) {
         Some(lacking) => {
             nobody_runs(&mut here, &Verdict::Unsupported(lacking));
@@ -386,11 +356,14 @@ fn measure_case(
         Some(_) if any_right && plan.end.is_none() => Beside::of(machine, &problem.work(), plan.working_set),
         _ => None,
     };
-    let (mut timed, working_set) = match checked {
+    let mut timed = match checked {
         Some((staged, expected)) if plan.sampling.is_some() => {
             time_case(machine, case, plan, staged, &expected, &mut here, beside.as_mut())
         }
-        _ => (Timed::nothing(here.len()), 0),
+        _ => Timed {
+            times: vec![Times::default(); here.len()],
+            ..Timed::default()
+        },
     };
     let of_beside = timed.times.split_off(here.len());
     let ceilings = match beside {
@@ -403,34 +376,24 @@ fn measure_case(
             Some((production, again)) if *production == place => again.clone(),
             _ => Vec::new(),
         },
-        ..row(ladder, case, &ceilings, competitor, times, working_set)
+        ..row(ladder, case, &ceilings, competitor, times, timed.working_set)
     })
     .collect()
 }
 
-/// Times of all competitors, and of bandwidths beside them; and which competitor is production and who was timed again with it.
+/// Times of all competitors, and of bandwidths beside them; which competitor is production and who was timed again with it; and the bytes of the sets
+/// that were used in turn.
+#[derive(Default)]
 struct Timed {
     times: Vec<Times>,
     again: Option<(usize, Vec<Again>)>,
-}
-
-impl Timed {
-    fn nothing(count: usize) -> Self {
-        Self {
-            times: vec![Times::default(); count],
-            again: None,
-        }
-    }
+    working_set: u64,
 }
 
 /// Production, and who is ahead of it by more than the margin, of competitors with medians.
 fn ahead(competitors: &[Competitor<'_>], medians: &[Option<f64>]) -> Option<(usize, Vec<usize>)> {
-    let all = || {
-        medians
-            .iter()
-            .enumerate()
-            .filter_map(|(k, median)| Some((k, (*median)?)))
-    };
+    let medians = medians.iter().enumerate();
+    let all = || medians.clone().filter_map(|(k, median)| Some((k, (*median)?)));
     let least = |a: (usize, f64), b: (usize, f64)| if b.1 < a.1 { b } else { a };
     let production = all().filter(|(k, _)| competitors[*k].about.production);
     let (production, own) = production.reduce(least)?;
@@ -444,7 +407,7 @@ const LONG: f64 = 5e-3;
 /// The most inputs and outputs that are used in turn.
 pub(crate) const MOST_SETS: usize = 256;
 
-/// Times those that are right, and bandwidths beside them, whose times come last; and the bytes of the sets that were used in turn.
+/// Times those that are right, and bandwidths beside them, whose times come last.
 fn time_case(
     machine: &Machine,
     case: &dyn Case,
@@ -453,7 +416,7 @@ fn time_case(
     expected: &Expected,
     competitors: &mut [Competitor<'_>],
     mut beside: Option<&mut Beside>,
-) -> (Timed, u64) {
+) -> Timed {
     let mut sets = vec![first];
     let outputs = case.problem().outputs();
     let inputs = expected.inputs.iter().map(|input| input.layout().bytes());
@@ -463,7 +426,7 @@ fn time_case(
     let enough = plan.share(3).end;
     let too_few = |sets: usize| sets as u64 * bytes < plan.least_set;
     while fits(sets.len()) && (too_few(sets.len()) || enough.is_none_or(|end| Instant::now() < end)) {
-        match machine.stage_again(&sets[0]) {
+        match sets[0].again() {
             Ok(another) => sets.push(another),
             Err(_) => break,
         }
@@ -475,25 +438,21 @@ fn time_case(
             let mut scratch = machine.scratch(&case.scratch(variant))?;
             if competitor.about.keeps {
                 for set in &mut sets {
-                    machine.call(case, variant, tuning, set, &mut scratch)?;
+                    set.call(case, variant, tuning, &mut scratch)?;
                 }
                 machine.wait()?;
             }
             Ok(scratch)
         };
         let wanted = competitor.is_right().then(|| machine.within(&mut prepare));
-        scratches.push(match wanted {
-            Some(Ok(scratch)) => Some(scratch),
-            Some(Err(failure)) => {
-                competitor.verdict = of_failure(failure);
-                None
-            }
-            None => None,
-        });
+        let found = wanted.transpose();
+        scratches.push(found.unwrap_or_else(|failure| {
+            competitor.verdict = of_failure(failure);
+            None
+        }));
     }
-    let ready: Vec<usize> = (0..competitors.len())
-        .filter(|k| scratches[*k].is_some())
-        .collect();
+    let all = 0..competitors.len();
+    let ready: Vec<usize> = all.filter(|k| scratches[*k].is_some()).collect();
     let (mut turn, shared) = (0, &*competitors);
     let ways = beside.as_ref().map_or(0, |beside| beside.ways());
     let mut run = |place: usize, calls: u64| -> Outcome<Duration> {
@@ -504,15 +463,8 @@ fn time_case(
         let Some(scratch) = &mut scratches[k] else {
             return Err(Failure::Failed("memory is missing".to_owned()));
         };
-        machine.time(
-            case,
-            shared[k].number,
-            shared[k].tuning(machine, case),
-            &mut sets,
-            scratch,
-            &mut turn,
-            calls,
-        )
+        let (number, tuning) = (shared[k].number, shared[k].tuning(machine, case));
+        machine.time(case, number, tuning, &mut sets, scratch, &mut turn, calls)
     };
     let sampling = plan.sampling(ready.len());
     let mut timed = match &sampling {
@@ -522,16 +474,13 @@ fn time_case(
     let again = sampling.and_then(|sampling| {
         let mut medians = vec![None; shared.len()];
         for (k, times) in ready.iter().zip(&timed) {
-            let whole = times.failure.is_none();
-            medians[*k] = Summary::of(&times.seconds)
-                .filter(|_| whole)
-                .map(|summary| summary.median);
+            let whole = Summary::of(&times.seconds).filter(|_| times.failure.is_none());
+            medians[*k] = whole.map(|summary| summary.median);
         }
         let (production, ahead) = ahead(shared, &medians)?;
         let places = std::iter::once(production).chain(ahead);
-        let places: Vec<usize> = places
-            .filter_map(|k| ready.iter().position(|r| *r == k))
-            .collect();
+        let places = places.filter_map(|k| ready.iter().position(|r| *r == k));
+        let places: Vec<usize> = places.collect();
         if places.len() < 2 {
             return None;
         }
@@ -569,7 +518,6 @@ fn time_case(
     for (k, outcome) in spoilt {
         competitors[k].judge(outcome, &label);
     }
-    let working_set = bytes * sets.len() as u64;
     let mut all = vec![Times::default(); competitors.len()];
     for (k, times) in ready.into_iter().zip(timed) {
         if let Some(failure) = &times.failure {
@@ -578,7 +526,11 @@ fn time_case(
         all[k] = times;
     }
     all.extend(of_beside);
-    (Timed { times: all, again }, working_set)
+    Timed {
+        times: all,
+        again,
+        working_set: bytes * sets.len() as u64,
+    }
 }
 
 fn row(
@@ -606,9 +558,9 @@ fn row(
         variant: about.name.clone(),
         production: about.production,
         source: about.source.map(str::to_owned),
-        tuning: competitor
+        tuning: about
             .tuning
-            .filter(|_| about.tuning.is_some())
+            .and(competitor.tuning)
             .map(|tuning| tuning.to_string()),
         verdict: competitor.verdict.clone(),
         elements: problem.elements(),

@@ -1,7 +1,6 @@
 //! Counts, times and rates as people write them.
 
 /// A count: as a power of two where it is one of some size, else with its thousands apart.
-#[must_use]
 pub(crate) fn count(n: u64) -> String {
     if n.is_power_of_two() && n >= 1 << 10 {
         return format!("2^{}", n.ilog2());
@@ -18,20 +17,17 @@ pub(crate) fn count(n: u64) -> String {
 }
 
 /// Seconds with the unit that suits them, to four digits.
-#[must_use]
 pub(crate) fn seconds(seconds: f64) -> String {
     scaled(seconds, &[(1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")])
 }
 
 /// A rate a second, of a unit such as "B" or "op".
-#[must_use]
 pub(crate) fn rate(rate: f64, unit: &str) -> String {
     let text = scaled(rate, &[(1e12, "T"), (1e9, "G"), (1e6, "M"), (1.0, "")]);
     format!("{text}{unit}/s")
 }
 
 /// Bytes with a binary unit.
-#[must_use]
 pub(crate) fn bytes(bytes: u64) -> String {
     let units = [(30, "GiB"), (20, "MiB"), (10, "KiB")];
     let unit = units.iter().find(|(shift, _)| bytes >= 1 << shift);
@@ -43,26 +39,17 @@ pub(crate) fn bytes(bytes: u64) -> String {
 
 fn scaled(value: f64, units: &[(f64, &str)]) -> String {
     let fits = |(scale, _): &&(f64, &str)| value.abs() >= *scale;
-    let (scale, name) = units
-        .iter()
-        .find(fits)
-        .or(units.last())
-        .copied()
-        .unwrap_or((1.0, ""));
+    let unit = units.iter().find(fits).or(units.last());
+    let (scale, name) = unit.copied().unwrap_or((1.0, ""));
     format!("{} {name}", digits(value / scale, 4))
 }
 
 /// A number with so many digits, at least those before the point.
-#[must_use]
 pub(crate) fn digits(value: f64, digits: usize) -> String {
     if !value.is_finite() {
         return "–".to_owned();
     }
-    let before = if value.abs() < 1.0 {
-        1
-    } else {
-        value.abs().log10().floor() as usize + 1
-    };
+    let before = value.abs().max(1.0).log10().floor() as usize + 1;
     format!("{value:.*}", digits.saturating_sub(before))
 }
 

@@ -25,11 +25,11 @@ pub fn read_text(path: &Path) -> io::Result<String> {
     let mut text = String::new();
     File::open(path)?.take(MAX_BYTES + 1).read_to_string(&mut text)?;
     if text.len() as u64 > MAX_BYTES {
-        let most = MAX_BYTES >> 20;
-        return Err(io::Error::new(
-            io::ErrorKind::FileTooLarge,
-            format!("it is longer than {most} MiB, more than the lab reads"),
-        ));
+        let long = format!(
+            "it is longer than {} MiB, more than the lab reads",
+            MAX_BYTES >> 20
+        );
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, long));
     }
     Ok(text)
 }
@@ -181,6 +181,16 @@ pub struct Point {
     pub rate: f64,
 }
 
+impl Point {
+    /// Of so many calls a second.
+    pub(crate) const fn of(bytes: u64, calls: f64) -> Self {
+        Self {
+            bytes,
+            rate: calls * bytes as f64,
+        }
+    }
+}
+
 /// A way between host and device.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Transfer {
@@ -291,9 +301,8 @@ impl Row {
     /// The median time, where it is one that something can be divided by: a damaged record may hold any number.
     #[must_use]
     pub fn time(&self) -> Option<f64> {
-        self.summary
-            .map(|summary| summary.median)
-            .filter(|time| time.is_normal() && *time > 0.0)
+        let time = self.summary?.median;
+        (time.is_normal() && time > 0.0).then_some(time)
     }
 
     /// Bytes a second, by the least bytes.
@@ -398,10 +407,8 @@ impl Record {
     /// # Errors
     /// Never for what a run leaves; numbers that are not finite have no JSON.
     pub fn to_json(&self) -> Result<String, Error> {
-        let head = [
-            Line::Header(self.header.clone()),
-            Line::Ceilings(self.ceilings.clone()),
-        ];
+        let header = Line::Header(self.header.clone());
+        let ceilings = Line::Ceilings(self.ceilings.clone());
         let rows = self.rows.iter().map(|row| Line::Row(Box::new(row.clone())));
         let mut text = String::new();
         let rivals = self.rivals.iter().cloned().map(Line::Rival);
@@ -409,7 +416,7 @@ impl Record {
         let standings = standings(self).into_iter().map(Line::Standing);
         let timelines = self.timelines.iter().cloned().map(Line::Timeline);
         let tail = rivals.chain(timelines).chain(notes).chain(standings);
-        for line in head.into_iter().chain(rows).chain(tail) {
+        for line in [header, ceilings].into_iter().chain(rows).chain(tail) {
             text.push_str(&serde_json::to_string(&line).map_err(|e| Error::Record(e.to_string()))?);
             text.push('\n');
         }
@@ -422,11 +429,8 @@ impl Record {
     /// Where a line is not of a record, with its number.
     pub fn from_json(text: &str) -> Result<Vec<Self>, Error> {
         let mut records: Vec<Self> = Vec::new();
-        for (number, line) in text
-            .lines()
-            .enumerate()
-            .filter(|(_, line)| !line.trim().is_empty())
-        {
+        let lines = text.lines().enumerate();
+        for (number, line) in lines.filter(|(_, line)| !line.trim().is_empty()) {
             let refuse = |reason: &str| Error::Record(format!("line {}: {reason}", number + 1));
             let line: Line = serde_json::from_str(line).map_err(|e| refuse(&e.to_string()))?;
             match (line, records.last_mut()) {

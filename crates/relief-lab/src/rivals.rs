@@ -98,10 +98,8 @@ pub fn read(file: &str, text: &str) -> Result<Vec<Measured>, Error> {
                 continue;
             }
             Line::Rival(timed) => of_timed(timed).map_err(|found| {
-                refuse(
-                    "seconds above 0 with p10 ≤ median ≤ p90, of at least one sample",
-                    found,
-                )
+                let expected = "seconds above 0 with p10 ≤ median ≤ p90, of at least one sample";
+                refuse(expected, found)
             })?,
             Line::Failed(failed) => of_failed(failed),
         };
@@ -139,9 +137,9 @@ fn of_timed(timed: Timed) -> Result<Rival, String> {
     let Timed { median, p10, p90, .. } = timed;
     let ordered = 0.0 < p10 && p10 <= median && median <= p90 && p90.is_finite() && timed.samples > 0;
     if !ordered {
+        let Timed { samples, name, .. } = timed;
         return Err(format!(
-            "p10 {p10}, median {median}, p90 {p90} of {} samples of {}",
-            timed.samples, timed.name
+            "p10 {p10}, median {median}, p90 {p90} of {samples} samples of {name}"
         ));
     }
     Ok(Rival {
@@ -189,16 +187,14 @@ pub fn join(record: &mut Record, all: &[Measured]) {
     for (device, programs) in abroad {
         let programs: Vec<String> = programs.into_iter().collect();
         let programs = programs.join("; ");
-        record
-            .notes
-            .push(format!("left out, of {device}, not of {own}: {programs}"));
+        let note = format!("left out, of {device}, not of {own}: {programs}");
+        record.notes.push(note);
     }
     for (program, cases) in absent {
         let some: Vec<&str> = cases.iter().map(String::as_str).take(3).collect();
         let (count, some) = (cases.len(), some.join("; "));
-        record.notes.push(format!(
-            "{program}: cases that this run does not have: {count}, such as {some}"
-        ));
+        let note = format!("{program}: cases that this run does not have: {count}, such as {some}");
+        record.notes.push(note);
     }
 }
 

@@ -170,10 +170,8 @@ pub fn in_turn(
         let even = rounds.is_multiple_of(2);
         let sure = || {
             let (first, others) = seconds.split_first()?;
-            let all = others
-                .iter()
-                .all(|times| uncertainty(&ratios(times, first)) < sampling.sure);
-            Some(all)
+            let mut ratios = others.iter().map(|times| ratios(times, first));
+            Some(ratios.all(|ratios| uncertainty(&ratios) < sampling.sure))
         };
         let far_too_late = taken.as_secs_f64() > BY_FAR * budget.as_secs_f64();
         if even && (far_too_late || (rounds >= least && (late || sure() == Some(true)))) {
@@ -187,11 +185,8 @@ const LEAST_TURNS: usize = 12;
 
 /// Times over those of the same rounds.
 pub(crate) fn ratios(times: &[f64], first: &[f64]) -> Vec<f64> {
-    times
-        .iter()
-        .zip(first)
-        .map(|(time, first)| time / first)
-        .collect()
+    let pairs = times.iter().zip(first);
+    pairs.map(|(time, first)| time / first).collect()
 }
 
 /// Calls the last competitor, which is rarely a slow one, for so long.

@@ -8,35 +8,25 @@ use crate::family::{AnyLadder, Family};
 /// # Errors
 /// Where a name is neither, with those that there are.
 pub fn ladders<'a>(families: &'a [Family], names: &[String]) -> Result<Vec<&'a dyn AnyLadder>, Error> {
-    let all = || {
-        families
-            .iter()
-            .flat_map(|family| family.ladders.iter().map(move |ladder| (family, &**ladder)))
-    };
+    let of_family = |family: &'a Family| family.ladders.iter().map(move |ladder| (family.name, &**ladder));
+    let all = || families.iter().flat_map(of_family);
+    let is = |(family, ladder): (&str, &dyn AnyLadder), name: &str| family == name || ladder.name() == name;
     for name in names {
-        if !all().any(|(family, ladder)| is(family, ladder, name)) {
-            return Err(Error::Unknown {
-                what: "family",
-                name: name.clone(),
-                known: families
-                    .iter()
-                    .map(|family| family.name)
-                    .collect::<Vec<_>>()
-                    .join(", "),
-            });
+        if !all().any(|one| is(one, name)) {
+            let known = families.iter().map(|family| family.name);
+            return Err(unknown("family", name, known));
         }
     }
-    let asked = |family: &Family, ladder: &dyn AnyLadder| {
-        names.is_empty() || names.iter().any(|name| is(family, ladder, name))
-    };
-    Ok(all()
-        .filter(|(family, ladder)| asked(family, *ladder))
-        .map(|(_, ladder)| ladder)
-        .collect())
+    let asked = all().filter(|one| names.is_empty() || names.iter().any(|name| is(*one, name)));
+    Ok(asked.map(|(_, ladder)| ladder).collect())
 }
 
-fn is(family: &Family, ladder: &dyn AnyLadder, name: &str) -> bool {
-    family.name == name || ladder.name() == name
+fn unknown<'a>(what: &'static str, name: &str, known: impl Iterator<Item = &'a str>) -> Error {
+    Error::Unknown {
+        what,
+        name: name.to_owned(),
+        known: known.collect::<Vec<_>>().join(", "),
+    }
 }
 
 /// Makes sure that one of the ladders has a variant of this name.
@@ -51,14 +41,7 @@ pub fn variant(ladders: &[&dyn AnyLadder], gpu: bool, name: &str) -> Result<(), 
     if all().any(|known| known.is(name)) {
         return Ok(());
     }
-    Err(Error::Unknown {
-        what: "variant",
-        name: name.to_owned(),
-        known: all()
-            .map(|about| about.name.as_str())
-            .collect::<Vec<_>>()
-            .join(", "),
-    })
+    Err(unknown("variant", name, all().map(|about| about.name.as_str())))
 }
 
 #[cfg(test)]

@@ -62,10 +62,8 @@ pub struct Against {
 pub fn standings(record: &Record) -> Vec<Standing> {
     let mut all: Vec<Standing> = Vec::new();
     for row in &record.rows {
-        let known = all
-            .iter()
-            .any(|standing| standing.ladder == row.ladder && standing.case == row.case);
-        if !known {
+        let is = |standing: &Standing| standing.ladder == row.ladder && standing.case == row.case;
+        if !all.iter().any(is) {
             all.extend(standing(record, &row.ladder, &row.case));
         }
     }
@@ -76,10 +74,8 @@ pub fn standings(record: &Record) -> Vec<Standing> {
 #[must_use]
 pub fn standing(record: &Record, ladder: &str, case: &str) -> Option<Standing> {
     let rows = || {
-        let of_case = record
-            .rows
-            .iter()
-            .filter(|row| row.ladder == ladder && row.case == case);
+        let rows = record.rows.iter();
+        let of_case = rows.filter(|row| row.ladder == ladder && row.case == case);
         of_case.filter_map(|row| Some((row, row.summary?.median)))
     };
     let least = |(a, x): (_, f64), (b, y): (_, f64)| if y < x { (b, y) } else { (a, x) };
@@ -94,10 +90,8 @@ pub fn standing(record: &Record, ladder: &str, case: &str) -> Option<Standing> {
     let (best, ratio) = ratios.chain([(production, 1.0)]).reduce(least)?;
     let (first, shortest) = rows().reduce(least)?;
     let before = (!production.again.is_empty()).then(|| (first.variant.clone(), shortest / own));
-    let of_case = record
-        .rivals
-        .iter()
-        .filter(|rival| rival.ladder == ladder && rival.case == case);
+    let rivals = record.rivals.iter();
+    let of_case = rivals.filter(|rival| rival.ladder == ladder && rival.case == case);
     let rivals = of_case.filter_map(|rival| {
         Some(Against {
             program: rival.program.clone(),

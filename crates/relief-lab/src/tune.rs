@@ -1,8 +1,10 @@
 //! The search for the layout that suits a kernel on a device: all of its space, checked and timed.
 
+use std::collections::BTreeSet;
+
 use relief_kernels::policy::{Policies, Tuning};
 
-use crate::family::{AnyLadder, Class};
+use crate::family::{AnyLadder, Class, tuning};
 use crate::machine::Machine;
 use crate::measure::{Plan, Trial, Watch, search};
 use crate::quantity::{digits, seconds};
@@ -65,12 +67,11 @@ impl Search {
     }
 
     fn worst(&self, tuning: Tuning) -> Option<f64> {
-        let losses: Option<Vec<f64>> = self
-            .cases
-            .iter()
-            .map(|(_, trials)| loss(trials, tuning))
-            .collect();
-        losses?.into_iter().max_by(f64::total_cmp)
+        let losses = self.cases.iter().map(|(_, trials)| loss(trials, tuning));
+        losses
+            .collect::<Option<Vec<f64>>>()?
+            .into_iter()
+            .max_by(f64::total_cmp)
     }
 
     /// The times of each case as a map: a row for each width and number of items, a column for each cube; shaded from
@@ -81,16 +82,9 @@ impl Search {
         for (case, trials) in &self.cases {
             let best = best(trials);
             text.push_str(&format!("{case}\n"));
-            let mut columns: Vec<u32> = trials.iter().map(|trial| trial.tuning.units).collect();
-            columns.dedup();
-            columns.sort_unstable();
-            columns.dedup();
-            let mut rows: Vec<(u32, u32)> = trials
-                .iter()
-                .map(|trial| (trial.tuning.vector, trial.tuning.items))
-                .collect();
-            rows.sort_unstable();
-            rows.dedup();
+            let layouts = trials.iter().map(|trial| trial.tuning);
+            let columns: BTreeSet<u32> = layouts.clone().map(|layout| layout.units).collect();
+            let rows: BTreeSet<(u32, u32)> = layouts.map(|layout| (layout.vector, layout.items)).collect();
             text.push_str("vector items");
             for units in &columns {
                 text.push_str(&format!(" {:>13}", format!("{units} units")));
@@ -99,12 +93,8 @@ impl Search {
             for (vector, items) in rows {
                 text.push_str(&format!("{vector:>6} {items:>5}"));
                 for units in &columns {
-                    let tuning = Tuning {
-                        units: *units,
-                        items,
-                        vector,
-                    };
-                    text.push_str(&format!(" {:>13}", cell(trials, tuning, best)));
+                    let cell = cell(trials, tuning(*units, items, vector), best);
+                    text.push_str(&format!(" {cell:>13}"));
                 }
                 text.push('\n');
             }
@@ -165,10 +155,8 @@ fn cell(trials: &[Trial], tuning: Tuning, best: Option<f64>) -> String {
     match (trial.summary, best) {
         (Some(summary), Some(best)) => {
             let loss = summary.median / best - 1.0;
-            let shade = SHADES
-                .iter()
-                .find(|(most, _)| loss < *most)
-                .map_or("", |(_, shade)| shade);
+            let shade = SHADES.iter().find(|(most, _)| loss < *most);
+            let shade = shade.map_or("", |(_, shade)| shade);
             format!("{} {shade}", seconds(summary.median))
         }
         _ => trial.verdict.word().to_lowercase(),

@@ -9,7 +9,7 @@ use relief_kernels::isa::{Isa, Level};
 use relief_kernels::versions;
 
 use super::best;
-use crate::array::{Array, Layout};
+use crate::array::Array;
 use crate::clock::at_once;
 use crate::family::{Operation, Work};
 use crate::record::{Ceilings, Point};
@@ -19,17 +19,15 @@ use crate::statistics::Summary;
 /// Bandwidths at some sizes, operation rates, and what handing work to the threads costs.
 pub(super) fn measure(sampling: &Sampling, sizes: &[u64], working_set: u64) -> Ceilings {
     let mut ceilings = bandwidths(sampling, sizes, working_set);
-    for operation in super::measured() {
+    for operation in super::MEASURED {
         let threads = rayon::current_num_threads();
         let call = |_| {
             rayon::broadcast(|_| run(operation));
             Ok(())
         };
-        let rate = best(1, sampling, call, at_once);
         let operations = (ROUNDS * LANES * threads) as f64;
-        ceilings
-            .rates
-            .extend(rate.map(|rate| (operation, rate * operations)));
+        let rate = best(1, sampling, call, at_once).map(|rate| rate * operations);
+        ceilings.rates.extend(rate.map(|rate| (operation, rate)));
     }
     let empty = |_| {
         rayon::broadcast(|_| black_box(0));
@@ -45,19 +43,12 @@ pub(super) fn bandwidths(sampling: &Sampling, sizes: &[u64], working_set: u64) -
     let mut ceilings = Ceilings::default();
     for bytes in sizes {
         let mut point = |ways: &[Way]| {
-            let rate = best(
-                ways.len(),
-                sampling,
-                |way| {
-                    memory.call(ways[way], *bytes);
-                    Ok(())
-                },
-                at_once,
-            );
-            rate.map(|rate| Point {
-                bytes: *bytes,
-                rate: rate * *bytes as f64,
-            })
+            let call = |way: usize| {
+                memory.call(ways[way], *bytes);
+                Ok(())
+            };
+            let rate = best(ways.len(), sampling, call, at_once);
+            rate.map(|rate| Point::of(*bytes, rate))
         };
         ceilings.copy.extend(point(&COPIES));
         ceilings.read.extend(point(&READS));
@@ -110,10 +101,7 @@ impl Beside {
             let of_kind = self.ways.iter().zip(times).filter(|(way, _)| kind.contains(way));
             let medians = of_kind.filter_map(|(_, times)| Some(Summary::of(&times.seconds)?.median));
             match medians.min_by(f64::total_cmp) {
-                Some(seconds) => vec![Point {
-                    bytes: self.bytes,
-                    rate: self.bytes as f64 / seconds,
-                }],
+                Some(seconds) => vec![Point::of(self.bytes, 1.0 / seconds)],
                 None => run.to_vec(),
             }
         };
@@ -153,23 +141,14 @@ struct Memory {
 
 impl Memory {
     fn new(bytes: u64) -> Self {
-        let layout = Layout::of::<u8>((bytes / 2) as usize);
-        let mut all = Self {
-            from: Array::new(layout),
-            to: Array::new(layout),
+        // Pages that were never written share one page of zeros.
+        let written = |byte: u8| Array::from_fn((bytes / 2) as usize, |_| byte);
+        Self {
+            from: written(1),
+            to: written(2),
             place: 0,
             run: vec![7; 16 << 10],
-        };
-        // Pages that were never written share one page of zeros.
-        all.from
-            .bytes_mut()
-            .par_chunks_mut(1 << 20)
-            .for_each(|part| part.fill(1));
-        all.to
-            .bytes_mut()
-            .par_chunks_mut(1 << 20)
-            .for_each(|part| part.fill(2));
-        all
+        }
     }
 
     /// Moves `bytes` bytes: a copy reads half of them and writes half.
@@ -183,40 +162,33 @@ impl Memory {
         self.place += half;
         let from = &mut self.from.bytes_mut()[range.clone()];
         let to = &mut self.to.bytes_mut()[range];
-        let part = half
-            .div_ceil(2 * rayon::current_num_threads())
-            .next_multiple_of(64);
+        let part = half.div_ceil(2 * rayon::current_num_threads());
+        let part = part.next_multiple_of(64);
         let run = &self.run[..];
         match way {
-            Way::Copy => {
-                let pairs = from.par_chunks(part).zip(to.par_chunks_mut(part));
-                pairs.for_each(|(from, to)| to.copy_from_slice(from));
-            }
             Way::CopyAlone => to.copy_from_slice(from),
-            Way::Stream => {
+            Way::Copy | Way::Stream => {
                 let pairs = from.par_chunks(part).zip(to.par_chunks_mut(part));
-                pairs.for_each(|(from, to)| stream(from, to));
+                pairs.for_each(|(from, to)| match way {
+                    Way::Copy => to.copy_from_slice(from),
+                    _ => stream(from, to),
+                });
             }
-            Way::Read => {
+            Way::Read | Way::ReadInTurn => {
                 let parts = from.par_chunks(part).chain(to.par_chunks(part));
-                let sums = parts.map(|bytes| sum(Isa::best(), bytemuck::cast_slice(bytes)));
+                let sums = parts.map(|bytes| match way {
+                    Way::Read => sum(Isa::best(), bytemuck::cast_slice(bytes)),
+                    _ => sum_in_turn(Isa::best(), bytemuck::cast_slice(bytes)),
+                });
                 black_box(sums.max());
             }
-            Way::ReadInTurn => {
-                let parts = from.par_chunks(part).chain(to.par_chunks(part));
-                let sums = parts.map(|bytes| sum_in_turn(Isa::best(), bytemuck::cast_slice(bytes)));
-                black_box(sums.max());
-            }
-            Way::Fill => {
+            Way::Fill | Way::StreamFill => {
                 let parts = from.par_chunks_mut(part).chain(to.par_chunks_mut(part));
-                parts.for_each(|bytes| bytes.fill(3));
-            }
-            Way::StreamFill => {
-                let parts = from.par_chunks_mut(part).chain(to.par_chunks_mut(part));
-                parts.for_each(|bytes| {
-                    for bytes in bytes.chunks_mut(run.len()) {
-                        stream(&run[..bytes.len()], bytes);
-                    }
+                parts.for_each(|bytes| match way {
+                    Way::Fill => bytes.fill(3),
+                    _ => bytes
+                        .chunks_mut(run.len())
+                        .for_each(|bytes| stream(&run[..bytes.len()], bytes)),
                 });
             }
         }
@@ -273,11 +245,7 @@ fn run(operation: Operation) {
         Operation::IntegerAddMin => u32_add_min(isa),
         Operation::F32InverseRoot => f32_inverse_root(isa),
         // Not measured, but computed from the others.
-        Operation::F16MultiplyAdd
-        | Operation::Bf16MultiplyAdd
-        | Operation::F32Pull
-        | Operation::BusByte
-        | Operation::DownByte => {}
+        _ => {}
     }
 }
 

@@ -6,16 +6,18 @@ use std::time::Duration;
 
 use cubecl::prelude::*;
 use relief_kernels::copy::gpu::{copy, fill, fill_with};
-use relief_kernels::device::{Buffer, DeviceError, DeviceId, Gpu, Operand, cubes, launch};
+#[cfg(feature = "cuda")]
+use relief_kernels::device::DeviceId;
+use relief_kernels::device::{Buffer, DeviceError, Gpu, Operand, cubes, launch};
 use relief_kernels::policy::Tuning;
 
 use super::best;
 use crate::clock::{LONGEST_BATCH, PROBE, at_once, at_pace, queued, steadily, until_done};
-use crate::family::{Operation, Outcome};
+use crate::family::{Operation, Outcome, tuning};
 use crate::record::{Ceilings, Point, Transfer};
 use crate::sampling::Sampling;
 #[cfg(feature = "cuda")]
-use crate::{sampling::Times, statistics::Summary};
+use crate::{driver, family::Failure, sampling::Times, statistics::Summary};
 
 /// Bandwidths at some sizes, operation rates, and what a launch costs.
 pub(super) fn measure(gpu: &Gpu, sampling: &Sampling, sizes: &[u64], working_set: u64) -> Outcome<Ceilings> {
@@ -35,15 +37,12 @@ pub(super) fn measure(gpu: &Gpu, sampling: &Sampling, sizes: &[u64], working_set
         }
     }
     let output = gpu.buffer(1 << 10)?;
-    let rounds = if gpu.report().software { 16 } else { 2_048 };
-    let cubes = if gpu.report().software { 16 } else { 8_192 };
-    for operation in super::measured() {
-        let rate = rate(gpu, sampling, operation, rounds, cubes, &output)?;
+    for operation in super::MEASURED {
+        let rate = rate(gpu, sampling, operation, &output)?;
         ceilings.rates.extend(rate.map(|rate| (operation, rate)));
     }
-    ceilings
-        .rates
-        .extend(super::matrix::rates(gpu, sampling, &output)?);
+    let products = super::matrix::rates(gpu, sampling, &output)?;
+    ceilings.rates.extend(products);
     let launch = |_| Ok(fill(gpu, &output, 4, 1)?);
     launch(0)?;
     let asked = |calls, call: &mut dyn FnMut() -> Outcome| at_pace(gpu, calls, call);
@@ -71,19 +70,11 @@ enum Way {
 
 /// Layouts that a ceiling of stores tries: few stores a unit start sooner, many need fewer cubes.
 const FILLS: [Tuning; 4] = [
-    fill_layout(128, 1),
-    fill_layout(256, 4),
-    fill_layout(256, 8),
-    fill_layout(1_024, 8),
+    tuning(128, 1, 4),
+    tuning(256, 4, 4),
+    tuning(256, 8, 4),
+    tuning(1_024, 8, 4),
 ];
-
-const fn fill_layout(units: u32, items: u32) -> Tuning {
-    Tuning {
-        units,
-        items,
-        vector: 4,
-    }
-}
 
 /// Buffers that calls use in turn.
 struct Memory<'a> {
@@ -127,10 +118,7 @@ impl<'a> Memory<'a> {
         let rate = best(ways, sampling, call, |calls, call| {
             steadily(self.gpu, calls, call)
         });
-        Ok(rate.map(|rate| Point {
-            bytes,
-            rate: rate * bytes as f64,
-        }))
+        Ok(rate.map(|rate| Point::of(bytes, rate)))
     }
 }
 
@@ -167,14 +155,12 @@ fn read_vectors<N: Size>(from: &Array<Vector<u32, N>>, to: &mut Array<u32>, coun
 /// Independent chains of a unit.
 const CHAINS: u32 = 8;
 
-fn rate(
-    gpu: &Gpu,
-    sampling: &Sampling,
-    operation: Operation,
-    rounds: u32,
-    count: u32,
-    output: &Buffer,
-) -> Outcome<Option<f64>> {
+fn rate(gpu: &Gpu, sampling: &Sampling, operation: Operation, output: &Buffer) -> Outcome<Option<f64>> {
+    let (rounds, count) = if gpu.report().software {
+        (16, 16)
+    } else {
+        (2_048, 8_192)
+    };
     let grid = cubes(gpu, count);
     let call = |_| {
         // SAFETY: one word is written; every loop ends.
@@ -266,19 +252,17 @@ fn operate(output: &mut Array<u32>, rounds: u32, operand: u32, #[comptime] opera
 
 /// Between host and device.
 pub(super) fn transfers(gpu: &Gpu, sampling: &Sampling, quick: bool) -> Outcome<Vec<Transfer>> {
-    let bytes: usize = match (gpu.report().software, quick) {
-        (true, _) => 4 << 20,
-        (false, true) => 64 << 20,
-        (false, false) => 256 << 20,
+    let bytes: usize = match quick {
+        _ if gpu.report().software => 4 << 20,
+        true => 64 << 20,
+        false => 256 << 20,
     };
-    let mut all = driver(gpu, sampling, bytes);
+    let mut all = by_driver(gpu, sampling, bytes);
     let words = vec![1_u32; bytes / 4];
-    let up = best(
-        1,
-        sampling,
-        |_| Ok(gpu.upload(&words).map(drop)?),
-        |calls, call| until_done(calls, call, || Ok(gpu.sync()?)),
-    );
+    let up = |_| Ok(gpu.upload(&words).map(drop)?);
+    let up = best(1, sampling, up, |calls, call| {
+        until_done(calls, call, || Ok(gpu.sync()?))
+    });
     all.push(transfer("host → device, by the runtime", up, bytes));
     let buffer = gpu.upload(&words)?;
     // Three reads on the way, as production has them.
@@ -304,33 +288,30 @@ fn transfer(name: &str, rate: Option<f64>, bytes: usize) -> Transfer {
 
 /// By the driver, without the runtime.
 #[cfg(feature = "cuda")]
-fn driver(gpu: &Gpu, sampling: &Sampling, bytes: usize) -> Vec<Transfer> {
-    use crate::driver::{Copies, Way};
-
+fn by_driver(gpu: &Gpu, sampling: &Sampling, bytes: usize) -> Vec<Transfer> {
     let DeviceId::Cuda(ordinal) = gpu.id() else {
         return unknown("the Vulkan runtime does not let a caller choose the memory");
     };
-    let copies = match Copies::open(ordinal, bytes) {
+    let copies = match driver::Copies::open(ordinal, bytes) {
         Ok(copies) => copies,
         Err(reason) => return unknown(&reason),
     };
-    let measure = |way: Way| {
-        let failed = |reason: String| crate::family::Failure::Failed(reason);
-        let call = |_| copies.start(way).map_err(failed);
+    let measure = |(way, name): (driver::Way, &str)| {
+        let call = |_| copies.start(way).map_err(Failure::Failed);
         let rate = best(1, sampling, call, |calls, call| {
-            until_done(calls, call, || copies.wait().map_err(failed))
+            until_done(calls, call, || copies.wait().map_err(Failure::Failed))
         });
-        transfer(way.name(), rate, way.bytes(bytes))
+        transfer(name, rate, way.bytes(bytes))
     };
-    Way::ALL.map(measure).into()
+    driver::Way::ALL.map(measure).into()
 }
 
 /// What a bus carries, measured in turn with variants: this changes from second to second where both ways are
 /// used at once.
 #[cfg(feature = "cuda")]
 pub(super) struct Beside {
-    copies: crate::driver::Copies,
-    way: crate::driver::Way,
+    copies: driver::Copies,
+    way: driver::Way,
     operation: Operation,
     /// Each way.
     bytes: usize,
@@ -340,17 +321,15 @@ pub(super) struct Beside {
 impl Beside {
     /// Of a way that such operations take, by copies of so many bytes. Nothing where they take none, and where the driver has not the memory.
     pub(super) fn of(gpu: &Gpu, operation: Operation, bytes: usize) -> Option<Self> {
-        use crate::driver::{Copies, Way};
-
         let way = match operation {
-            Operation::BusByte => Way::PinnedBoth,
-            Operation::DownByte => Way::PinnedDown,
+            Operation::BusByte => driver::Way::PinnedBoth,
+            Operation::DownByte => driver::Way::PinnedDown,
             _ => return None,
         };
         let DeviceId::Cuda(ordinal) = gpu.id() else {
             return None;
         };
-        let copies = Copies::open(ordinal, bytes.max(1)).ok()?;
+        let copies = driver::Copies::open(ordinal, bytes.max(1)).ok()?;
         Some(Self {
             copies,
             way,
@@ -360,9 +339,8 @@ impl Beside {
     }
 
     pub(super) fn time(&self, calls: u64) -> Outcome<Duration> {
-        let failed = |reason: String| crate::family::Failure::Failed(reason);
-        let mut call = || self.copies.start(self.way).map_err(failed);
-        until_done(calls, &mut call, || self.copies.wait().map_err(failed))
+        let mut call = || self.copies.start(self.way).map_err(Failure::Failed);
+        until_done(calls, &mut call, || self.copies.wait().map_err(Failure::Failed))
     }
 
     pub(super) fn into(self, ceilings: &Ceilings, times: &[Times]) -> Ceilings {
@@ -375,15 +353,13 @@ impl Beside {
 }
 
 #[cfg(not(feature = "cuda"))]
-fn driver(_: &Gpu, _: &Sampling, _: usize) -> Vec<Transfer> {
+fn by_driver(_: &Gpu, _: &Sampling, _: usize) -> Vec<Transfer> {
     unknown("this program was built without the feature cuda")
 }
 
 fn unknown(reason: &str) -> Vec<Transfer> {
-    let name = "by the driver, pinned and pageable, each way and both".to_owned();
     vec![Transfer {
-        name,
-        rate: None,
         reason: Some(reason.to_owned()),
+        ..transfer("by the driver, pinned and pageable, each way and both", None, 0)
     }]
 }

@@ -82,19 +82,17 @@ pub fn measure(
     working_set: u64,
     watch: &mut dyn Watch,
 ) -> Result<Ceilings, Failure> {
+    let sizes = sizes(machine.class(), quick);
     let mut ceilings = match machine {
-        Machine::Cpu(_) => {
-            machine.within(|| cpu::measure(sampling, &sizes(machine.class(), quick), working_set))
-        }
+        Machine::Cpu(_) => machine.within(|| cpu::measure(sampling, &sizes, working_set)),
         #[cfg(feature = "gpu")]
         Machine::Gpu(gpu) => {
             watch.step("ceilings: memory and operations");
-            gpu::measure(gpu, sampling, &sizes(machine.class(), quick), working_set)?
+            gpu::measure(gpu, sampling, &sizes, working_set)?
         }
     };
-    ceilings
-        .rates
-        .extend(pull(&ceilings).map(|rate| (Operation::F32Pull, rate)));
+    let pull = pull(&ceilings).map(|rate| (Operation::F32Pull, rate));
+    ceilings.rates.extend(pull);
     // Without matrix instructions, numbers of 16 bits are widened.
     if let Some(rate) = ceilings.rates.get(&Operation::F32MultiplyAdd).copied() {
         for operation in [Operation::F16MultiplyAdd, Operation::Bf16MultiplyAdd] {
@@ -105,12 +103,9 @@ pub fn measure(
     #[cfg(feature = "gpu")]
     if let Machine::Gpu(gpu) = machine {
         ceilings.transfers = gpu::transfers(gpu, sampling, quick)?;
-        ceilings
-            .rates
-            .extend(bus(&ceilings).map(|rate| (Operation::BusByte, rate)));
-        ceilings
-            .rates
-            .extend(down(&ceilings).map(|rate| (Operation::DownByte, rate)));
+        let both = bus(&ceilings).map(|rate| (Operation::BusByte, rate));
+        let down = transferred(&ceilings, DOWN).map(|rate| (Operation::DownByte, rate));
+        ceilings.rates.extend(both.into_iter().chain(down));
     }
     for points in [&mut ceilings.copy, &mut ceilings.read, &mut ceilings.write] {
         points.sort_by_key(|point| point.bytes);
@@ -192,16 +187,14 @@ impl Beside {
 const MOST_BESIDE: u64 = 1 << 28;
 
 /// Operations that are measured one by one.
-fn measured() -> impl Iterator<Item = Operation> {
-    let whole = |operation: &Operation| {
-        use Operation::{Bf16MultiplyAdd, BusByte, DownByte, F16MultiplyAdd, F32Pull};
-        !matches!(
-            operation,
-            F16MultiplyAdd | Bf16MultiplyAdd | F32Pull | BusByte | DownByte
-        )
-    };
-    Operation::ALL.into_iter().filter(whole)
-}
+const MEASURED: [Operation; 6] = [
+    Operation::F32Add,
+    Operation::F32MultiplyAdd,
+    Operation::F32AddMin,
+    Operation::IntegerAdd,
+    Operation::IntegerAddMin,
+    Operation::F32InverseRoot,
+];
 
 /// How many pulls of bodies are allowed: each takes as many slots of a scheduler as 13 multiply-adds. On devices the unit for
 /// roots has to keep up; processors have better ways to a root than the exact one that is measured.
@@ -218,20 +211,21 @@ fn pull(ceilings: &Ceilings) -> Option<f64> {
 /// once, or the slower way alone where that is less.
 #[cfg(feature = "gpu")]
 fn bus(ceilings: &Ceilings) -> Option<f64> {
-    let rate = |name: &str| {
-        let transfer = ceilings.transfers.iter().find(|transfer| transfer.name == name)?;
-        transfer.rate
-    };
-    let (up, down) = (rate("host → device, pinned")?, rate("device → host, pinned")?);
-    let both = rate("host ↔ device, pinned, both at once").map_or(f64::MAX, |both| both / 2.0);
-    Some(up.min(down).min(both))
+    let up = transferred(ceilings, "host → device, pinned")?;
+    let down = transferred(ceilings, DOWN)?;
+    let both = transferred(ceilings, "host ↔ device, pinned, both at once");
+    Some(up.min(down).min(both.map_or(f64::MAX, |both| both / 2.0)))
 }
 
-/// Bytes a second from the device to page-locked memory.
+/// From the device to page-locked memory.
 #[cfg(feature = "gpu")]
-fn down(ceilings: &Ceilings) -> Option<f64> {
-    let down = |transfer: &&crate::record::Transfer| transfer.name == "device → host, pinned";
-    ceilings.transfers.iter().find(down)?.rate
+const DOWN: &str = "device → host, pinned";
+
+/// Bytes a second that go this way.
+#[cfg(feature = "gpu")]
+fn transferred(ceilings: &Ceilings, name: &str) -> Option<f64> {
+    let mut transfers = ceilings.transfers.iter();
+    transfers.find(|transfer| transfer.name == name)?.rate
 }
 
 /// Steps that [`measure`] takes.

@@ -5,12 +5,13 @@
 //! different queues. One queue does one thing after another.
 
 use std::ffi::c_void;
+use std::mem::ManuallyDrop;
 use std::time::{Duration, Instant};
 
 use cudarc::driver::result;
 use cudarc::driver::sys::{self, CUdeviceptr, CUstream};
 
-use super::check;
+use super::{Context, check};
 
 /// How long is waited for queues to become empty. A gigabyte takes a fiftieth of a second.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -51,8 +52,8 @@ DONE:
 
 /// Page-locked words, memory of a device for as many, queues, and the kernel.
 pub(crate) struct Streams {
-    device: sys::CUdevice,
-    context: sys::CUcontext,
+    /// Not given back where the device is stuck.
+    context: ManuallyDrop<Context>,
     module: sys::CUmodule,
     kernel: sys::CUfunction,
     words: usize,
@@ -94,8 +95,7 @@ impl Streams {
     pub(crate) fn open(ordinal: u16, words: usize) -> Result<Self, String> {
         let bytes = bytes_of(words)?;
         let mut streams = Self {
-            device: 0,
-            context: std::ptr::null_mut(),
+            context: ManuallyDrop::new(Context::open(ordinal)?),
             module: std::ptr::null_mut(),
             kernel: std::ptr::null_mut(),
             words,
@@ -108,14 +108,6 @@ impl Streams {
         // SAFETY: every pointer is to a place of the type that the driver writes; the kernel ends with a zero. What is allocated is
         // given back by the drop, which passes over what is null.
         unsafe {
-            check("starting", sys::cuInit(0))?;
-            check(
-                "the device",
-                sys::cuDeviceGet(&raw mut streams.device, ordinal.into()),
-            )?;
-            let retained = sys::cuDevicePrimaryCtxRetain(&raw mut streams.context, streams.device);
-            check("the context", retained)?;
-            streams.enter()?;
             let loaded = sys::cuModuleLoadData(&raw mut streams.module, KERNEL.as_ptr().cast());
             check("a kernel", loaded)?;
             let name = c"multiply_words".as_ptr();
@@ -124,10 +116,8 @@ impl Streams {
             check("memory", sys::cuMemAlloc_v2(&raw mut streams.near, bytes))?;
             for host in &mut streams.host {
                 let mut memory: *mut c_void = std::ptr::null_mut();
-                check(
-                    "page-locked memory",
-                    sys::cuMemHostAlloc(&raw mut memory, bytes, 0),
-                )?;
+                let locked = sys::cuMemHostAlloc(&raw mut memory, bytes, 0);
+                check("page-locked memory", locked)?;
                 *host = memory.cast();
                 // The driver gives out zeroed pages, but does not say so.
                 std::ptr::write_bytes(*host, 0, words);
@@ -142,8 +132,6 @@ impl Streams {
         Ok(streams)
     }
 
-    /// How many words.
-    #[must_use]
     pub(crate) const fn words(&self) -> usize {
         self.words
     }
@@ -159,10 +147,7 @@ impl Streams {
         Ok(unsafe { std::slice::from_raw_parts_mut(self.host[0], self.words) })
     }
 
-    /// The words that came back.
-    ///
-    /// # Errors
-    /// As for [`Self::source`].
+    /// The words that came back, as [`Self::source`].
     pub(crate) fn result(&self) -> Result<&[u32], String> {
         self.unless_stuck()?;
         // SAFETY: as for `source`.
@@ -171,21 +156,18 @@ impl Streams {
 
     /// Nothing where the memory is that of this process alone: the device has come to the end of what was asked.
     fn unless_stuck(&self) -> Result<(), String> {
+        let reason = "the device did not end what it was asked for, and may still use the memory";
         if self.stuck {
-            return Err(
-                "the device did not end what it was asked for, and may still use the memory".to_owned(),
-            );
+            Err(reason.to_owned())
+        } else {
+            Ok(())
         }
-        Ok(())
     }
 
     /// Fills with zeros what came back and what was copied to the device, so that only a copy can bring a word there.
-    ///
-    /// # Errors
-    /// What the driver says, and as for [`Self::source`].
     pub(crate) fn clear(&mut self) -> Result<(), String> {
         self.unless_stuck()?;
-        self.enter()?;
+        self.context.enter()?;
         // SAFETY: as many words lie at both places, and no queue has work: `run` has waited for its end.
         unsafe {
             std::ptr::write_bytes(self.host[1], 0, self.words);
@@ -212,14 +194,11 @@ impl Streams {
 
     /// As [`Self::run`], but with a queue for each of the three steps: chunks follow each other in each, and wait for the step before by an event.
     ///
-    /// # Errors
-    /// As for [`Self::run`].
-    ///
     /// # Safety
     /// As for [`Self::run`].
     pub(crate) unsafe fn run_by_steps(&mut self, chunk: usize, to: CUdeviceptr) -> Result<(), String> {
         let explain = |e| format!("the CUDA driver refuses an event: {e}");
-        self.enter()?;
+        self.context.enter()?;
         // Two for each chunk, which later runs use again.
         let mut events = std::mem::take(&mut self.events);
         let (queues, mut noted, mut used) = (self.queues.clone(), 0, 0);
@@ -251,9 +230,6 @@ impl Streams {
 
     /// [`Self::run`] with times.
     ///
-    /// # Errors
-    /// As for [`Self::run`].
-    ///
     /// # Safety
     /// As for [`Self::run`].
     pub(crate) unsafe fn timeline(
@@ -265,7 +241,7 @@ impl Streams {
         if queues == 0 {
             return Err("no queues".to_owned());
         }
-        self.enter()?;
+        self.context.enter()?;
         let explain = |e| format!("the CUDA driver refuses a time: {e}");
         let mut events = Vec::new();
         let mut note = |number: usize, queue: CUstream| {
@@ -317,14 +293,11 @@ impl Streams {
             In::Turn(queues) => [number % queues; 3],
             In::Steps => [0, 1, 2],
         };
-        let many = match queues {
-            In::Turn(queues) => queues,
-            In::Steps => 3,
-        };
+        let many = if let In::Turn(queues) = queues { queues } else { 3 };
         if chunk == 0 || chunk > 1 << 30 || !(1..=MOST).contains(&many) {
             return Err(format!("chunks of {chunk} words in {many} queues"));
         }
-        self.enter()?;
+        self.context.enter()?;
         for (number, start) in (0..self.words).step_by(chunk).enumerate() {
             let [up, queue, down] = of(number).map(|queue| self.queues[queue]);
             let len = chunk.min(self.words - start);
@@ -365,12 +338,6 @@ impl Streams {
         Ok(())
     }
 
-    /// Makes the context that of the calling thread.
-    fn enter(&self) -> Result<(), String> {
-        // SAFETY: it is retained until the drop.
-        check("the context", unsafe { sys::cuCtxSetCurrent(self.context) })
-    }
-
     fn wait(&mut self) -> Result<(), String> {
         let end = Instant::now() + PATIENCE;
         for queue in &self.queues {
@@ -399,15 +366,14 @@ impl Streams {
 
 impl Drop for Streams {
     fn drop(&mut self) {
-        if self.context.is_null() {
-            return;
-        }
         // What cannot be given back is lost; there is nobody to tell.
-        let _ = self.enter().and_then(|()| self.wait());
+        if !self.stuck {
+            let _ = self.context.enter().and_then(|()| self.wait());
+        }
         if self.stuck {
             return;
         }
-        // SAFETY: each was allocated by `open`, or is null and passed over.
+        // SAFETY: each was allocated by `open`, or is null and passed over; the context is used no more.
         unsafe {
             for queue in self.queues.drain(..) {
                 let _ = sys::cuStreamDestroy_v2(queue);
@@ -426,7 +392,7 @@ impl Drop for Streams {
             if !self.module.is_null() {
                 let _ = sys::cuModuleUnload(self.module);
             }
-            let _ = sys::cuDevicePrimaryCtxRelease_v2(self.device);
+            ManuallyDrop::drop(&mut self.context);
         }
     }
 }
@@ -460,9 +426,12 @@ mod tests {
     fn memory_that_the_device_may_still_use_is_not_given_out() {
         let mut words = [[0_u32; 4]; 2];
         let host = words.each_mut().map(|words| words.as_mut_ptr());
-        let mut streams = Streams {
+        let context = Context {
             device: 0,
             context: std::ptr::null_mut(),
+        };
+        let mut streams = Streams {
+            context: ManuallyDrop::new(context),
             module: std::ptr::null_mut(),
             kernel: std::ptr::null_mut(),
             words: 4,

@@ -22,24 +22,20 @@ use relief_kernels::copy::cpu;
 
 use super::part;
 use crate::array::{Array, Fill, Layout};
-use crate::family::{Family, Ladder, Lesson, OnCpu, Outcome, Problem, Variant, Work};
+use crate::family::{Family, Ladder, OnCpu, Outcome, Problem, Variant, Work};
 
-/// The family.
-#[must_use]
-pub fn family() -> Family {
+pub(super) fn family() -> Family {
     Family {
         name: "copy",
         about: "words from one place to another: what memory allows",
         source: "GTX 690, 2^24 u32, best block and grid sizes",
         source_size: "2^24 u32",
-        lesson: Lesson {
-            wins: "A vector of 16 bytes a thread, without a loop, keeps enough bytes in flight for the \
-                    latency of memory and comes to the device's own copy. On processors non-temporal \
-                    stores save reading the lines that are overwritten.",
-            loses: "One word a thread has a quarter of the bytes in flight, and waits. Few long sequences \
-                    (480 warps with one each, the slowest on the source's GPU as well) starve a large device: it \
-                    needs more loads in flight than so few warps can have.",
-        },
+        wins: "A vector of 16 bytes a thread, without a loop, keeps enough bytes in flight for the latency \
+               of memory and comes to the device's own copy. On processors non-temporal stores save reading \
+               the lines that are overwritten.",
+        loses: "One word a thread has a quarter of the bytes in flight, and waits. Few long sequences (480 \
+                warps with one each, the slowest on the source's GPU as well) starve a large device: it \
+                needs more loads in flight than so few warps can have.",
         ladders: vec![Box::new(ladder())],
     }
 }
@@ -160,19 +156,15 @@ mod gpu {
 
     pub(super) fn variants() -> Vec<Variant<Copy>> {
         let copy = |name, idea, walk, vector, source| {
-            Variant::gpu(name, idea, move |problem: &Copy, call: OnGpu<'_>| {
-                walked(problem, &call, walk, vector)
-            })
-            .source(source)
+            Variant::gpu(name, idea, move |p: &Copy, call| walked(p, call, walk, vector)).source(source)
         };
         let none = "a vector for each unit";
         let grid = "2 048 cubes step over all units' vectors";
         let sequences = |name, idea, planes| {
-            Variant::gpu(name, idea, move |p: &Copy, call: OnGpu<'_>| {
+            Variant::gpu(name, idea, move |p: &Copy, call| {
                 let (from, to) = (&call.inputs[0], &call.outputs[0]);
-                Ok(production::copy_sequences(
-                    call.gpu, planes, 4, from, to, p.words,
-                )?)
+                production::copy_sequences(call.gpu, planes, 4, from, to, p.words)?;
+                Ok(())
             })
         };
         let planes = "a plane copies four runs of its width, then steps over all planes'";

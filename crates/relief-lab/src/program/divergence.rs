@@ -71,25 +71,17 @@ pub(crate) fn run(counted: &Counted) -> Result<(), Failure> {
     }
     if let Some(side) = counted.product {
         let [inside, edge] = blocks.product(side);
-        let all = Divergence {
-            planes: inside.planes + edge.planes,
-            divergent: inside.divergent + edge.divergent,
-        };
+        let of = [inside.plus(edge), inside, edge].map(|counted| told(counted, "phases of planes"));
+        let [all, inside, edge] = of;
         writeln!(
             out,
-            "a product of {side} × {side}, {how}: {}\n  cubes with all their rows inside: {}\n  cubes across the lower edge: {}",
-            told(all, "phases of planes"),
-            told(inside, "phases of planes"),
-            told(edge, "phases of planes"),
+            "a product of {side} × {side}, {how}: {all}\n  cubes with all their rows inside: {inside}\n  cubes across the lower edge: {edge}",
         )?;
     }
     Ok(())
 }
 
 fn told(counted: Divergence, what: &str) -> String {
-    let Divergence { planes, divergent } = counted;
-    format!(
-        "{divergent} of {planes} {what} diverge, {:.1} %",
-        100.0 * counted.part()
-    )
+    let (Divergence { planes, divergent }, part) = (counted, 100.0 * counted.part());
+    format!("{divergent} of {planes} {what} diverge, {part:.1} %")
 }

@@ -9,7 +9,7 @@ use clap::{Args, Parser, Subcommand};
 use indicatif::{ProgressBar, ProgressStyle};
 use relief_kernels::device::{DeviceChoice, DeviceId, select_prepared};
 use relief_lab::families::banks::Pattern;
-use relief_lab::family::{AnyLadder, Class, Family, Scale};
+use relief_lab::family::{Class, Family, Scale};
 use relief_lab::report::Rungs;
 use relief_lab::sampling::Sampling;
 use relief_lab::{Ceilings, Machine, Plan, Record, Verdict, Watch, ceiling, compare, families, host, report};
@@ -174,11 +174,7 @@ struct Compare {
 
 /// Runs the command that the arguments of this process say.
 pub(crate) fn run() -> ExitCode {
-    execute(&Lab::parse()).map_or_else(|failure| failure.report(), |()| ExitCode::SUCCESS)
-}
-
-fn execute(lab: &Lab) -> Result<(), Failure> {
-    match &lab.command {
+    let outcome = match &Lab::parse().command {
         Command::List(list) => show_list(list),
         Command::Run(run) => run_ladders(run),
         Command::Ceilings(ceiling) => run_ceilings(ceiling),
@@ -186,7 +182,8 @@ fn execute(lab: &Lab) -> Result<(), Failure> {
         Command::Divergence(counted) => divergence::run(counted),
         Command::Show(show) => run_show(show),
         Command::Compare(compare) => run_compare(compare),
-    }
+    };
+    outcome.map_or_else(|failure| failure.report(), |()| ExitCode::SUCCESS)
 }
 
 fn size(text: &str) -> Result<u64, String> {
@@ -208,22 +205,20 @@ fn size(text: &str) -> Result<u64, String> {
 fn show_list(list: &List) -> Result<(), Failure> {
     let families = families::all();
     let chosen = selection::ladders(&families, &list.families)?;
+    let chosen: Vec<&str> = chosen.iter().map(|ladder| ladder.name()).collect();
     let mut out = io::stdout();
     for family in &families {
-        let own: Vec<&dyn AnyLadder> = family
+        let own = family
             .ladders
             .iter()
-            .map(|ladder| &**ladder)
-            .filter(|ladder| chosen.iter().any(|chosen| chosen.name() == ladder.name()))
-            .collect();
-        if own.is_empty() {
-            continue;
+            .filter(|ladder| chosen.contains(&ladder.name()));
+        let mut own = own.peekable();
+        if own.peek().is_some() {
+            let Family {
+                name, about, source, ..
+            } = family;
+            writeln!(out, "{name}: {about}\n  source: {source}")?;
         }
-        writeln!(
-            out,
-            "{}: {}\n  source: {}",
-            family.name, family.about, family.source
-        )?;
         for ladder in own {
             writeln!(out, "  {}: {}", ladder.name(), ladder.about())?;
             for about in ladder.variants() {
@@ -348,9 +343,8 @@ fn run_ladders(run: &Run) -> Result<(), Failure> {
             header.forget_sources(&part.rows);
             record.rows.extend(part.rows);
             if !run.check {
-                record
-                    .timelines
-                    .extend(families::timelines(&machine, ladder.name()));
+                let timelines = families::timelines(&machine, ladder.name());
+                record.timelines.extend(timelines);
             }
             run.outputs.keep(records.iter().chain([&record]))?;
         }
@@ -363,25 +357,17 @@ fn run_ladders(run: &Run) -> Result<(), Failure> {
         records.push(record);
     }
     run.outputs.write(&records)?;
-    let rows = || records.iter().flat_map(|record| &record.rows);
-    let bad = rows()
-        .filter(|row| matches!(row.verdict, Verdict::Wrong(_) | Verdict::Failed(_)))
-        .count();
-    if bad > 0 {
-        return Err(Failure::Worse(format!("{bad} variants are wrong or failed")));
-    }
-    Ok(())
+    let rows = records.iter().flat_map(|record| &record.rows);
+    let bad = rows.filter(|row| matches!(row.verdict, Verdict::Wrong(_) | Verdict::Failed(_)));
+    none(bad.count(), "variants are wrong or failed")
 }
 
 fn begin(machine: &Machine, means: &Means) -> Record {
     let environment = std::env::var("RELIEF_REVISION").ok();
     let revision = means.revision.as_deref().or(environment.as_deref());
+    let revision = revision.or(option_env!("RELIEF_BUILT_REVISION"));
     Record {
-        header: host::header(
-            machine,
-            revision.or(option_env!("RELIEF_BUILT_REVISION")),
-            means.quick,
-        ),
+        header: host::header(machine, revision, means.quick),
         ..Record::default()
     }
 }
@@ -443,10 +429,9 @@ fn run_show(show: &Show) -> Result<(), Failure> {
 fn write_pages(folder: &Path, records: &[Record], rungs: &Rungs) -> Result<(), Failure> {
     let pages = report::markdown(records, &families::all(), rungs);
     if pages.is_empty() {
-        return Err(Failure::Usage(
-            "the records have no timed row of a family that this lab knows, so there is no page to write"
-                .to_owned(),
-        ));
+        let problem =
+            "the records have no timed row of a family that this lab knows, so there is no page to write";
+        return Err(Failure::Usage(problem.to_owned()));
     }
     std::fs::create_dir_all(folder).map_err(Failure::file("cannot make the folder", folder))?;
     for (name, text) in pages {
@@ -457,9 +442,8 @@ fn write_pages(folder: &Path, records: &[Record], rungs: &Rungs) -> Result<(), F
 
 fn run_compare(arguments: &Compare) -> Result<(), Failure> {
     if !(0.0..1.0).contains(&arguments.margin) {
-        return Err(Failure::Usage(
-            "--margin must be at least 0 and less than 1".to_owned(),
-        ));
+        let problem = "--margin must be at least 0 and less than 1";
+        return Err(Failure::Usage(problem.to_owned()));
     }
     let (old, new) = (read(&arguments.old)?, read(&arguments.new)?);
     let comparisons = compare::compare(&old, &new, arguments.margin);
@@ -468,13 +452,15 @@ fn run_compare(arguments: &Compare) -> Result<(), Failure> {
     }
     io::stdout().write_all(compare::table(&comparisons).as_bytes())?;
     let worse = |verdict| matches!(verdict, compare::Verdict::Slower | compare::Verdict::Broken);
-    match comparisons
-        .iter()
-        .filter(|comparison| worse(comparison.verdict))
-        .count()
-    {
+    let worse = comparisons.iter().filter(|comparison| worse(comparison.verdict));
+    none(worse.count(), "rows are slower or broken")
+}
+
+/// A failure where there are any.
+fn none(count: usize, what: &str) -> Result<(), Failure> {
+    match count {
         0 => Ok(()),
-        count => Err(Failure::Worse(format!("{count} rows are slower or broken"))),
+        _ => Err(Failure::Worse(format!("{count} {what}"))),
     }
 }
 

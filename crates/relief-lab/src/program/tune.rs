@@ -52,11 +52,10 @@ pub(crate) fn run(arguments: &Tune) -> Result<(), Failure> {
         let searches = tune(&machine, &ladders, &plan, &mut watch);
         watch.end();
         if searches.is_empty() {
-            let problem = format!(
-                "no kernel of {} has layouts to search",
-                arguments.families.join(", ")
-            );
-            return Err(Failure::Usage(problem));
+            let families = arguments.families.join(", ");
+            return Err(Failure::Usage(format!(
+                "no kernel of {families} has layouts to search"
+            )));
         }
         for search in &searches {
             writeln!(io::stdout(), "{}{}\n", search.heat_map(), search.summary())?;

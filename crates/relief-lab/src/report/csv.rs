@@ -1,6 +1,7 @@
 //! A record as CSV (RFC 4180): a line for each row, times in seconds.
 
 use super::sections;
+use crate::family::Operation;
 use crate::record::{Header, Record, Row};
 
 /// The rows of some records, under a line of names; the device and the date in every line, so that files can be joined;
@@ -36,7 +37,8 @@ pub fn csv(records: &[Record]) -> String {
 /// One row; `program` is whose, `ratio` how many times as fast our production is.
 fn line(text: &mut String, header: &Header, row: &Row, program: &str, ratio: Option<f64>) {
     let number = |value: Option<f64>| value.map_or(String::new(), |value| format!("{value:e}"));
-    let summary = row.summary;
+    let (summary, bound) = (row.summary, row.bound.as_ref());
+    let (operation, operations) = row.operations.unzip();
     // Of the figure before it: nothing where there is none.
     let machine = row.source.as_ref().and_then(|_| header.source(&row.ladder));
     let cells = [
@@ -55,20 +57,16 @@ fn line(text: &mut String, header: &Header, row: &Row, program: &str, ratio: Opt
         row.elements.to_string(),
         row.read.to_string(),
         row.written.to_string(),
-        row.operations
-            .map_or(String::new(), |(which, _)| which.name().to_owned()),
-        row.operations
-            .map_or(String::new(), |(_, count)| count.to_string()),
+        operation.map_or("", Operation::name).to_owned(),
+        operations.map_or(String::new(), |count| count.to_string()),
         number(summary.map(|summary| summary.median)),
         number(summary.map(|summary| summary.p10)),
         number(summary.map(|summary| summary.p90)),
         row.samples.len().to_string(),
         row.batch.to_string(),
         row.working_set.to_string(),
-        row.bound
-            .as_ref()
-            .map_or(String::new(), |bound| bound.ceiling.clone()),
-        number(row.bound.as_ref().map(|bound| bound.seconds)),
+        bound.map_or(String::new(), |bound| bound.ceiling.clone()),
+        number(bound.map(|bound| bound.seconds)),
         number(row.reached()),
         row.source.clone().unwrap_or_default(),
         program.to_owned(),
@@ -80,9 +78,8 @@ fn line(text: &mut String, header: &Header, row: &Row, program: &str, ratio: Opt
 }
 
 fn quoted(cell: &str) -> String {
-    if cell.contains(['"', ',', '\r', '\n']) {
-        format!("\"{}\"", cell.replace('"', "\"\""))
-    } else {
-        cell.to_owned()
+    match cell.contains(['"', ',', '\r', '\n']) {
+        true => format!("\"{}\"", cell.replace('"', "\"\"")),
+        false => cell.to_owned(),
     }
 }

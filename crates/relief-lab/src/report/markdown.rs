@@ -26,14 +26,9 @@ const ORIGIN: &str = "<!-- Written by `relief-lab show RECORD… --markdown FOLD
 /// Where no record has a family, there is no page of it. `rungs` are the lines of code that a page shows of each variant.
 #[must_use]
 pub fn markdown(records: &[Record], families: &[Family], rungs: &Rungs) -> Vec<(String, String)> {
-    let mut pages: Vec<(String, String)> = families
-        .iter()
-        .filter_map(|family| Some((format!("{}.md", family.name), page(records, family, rungs)?)))
-        .collect();
-    if let Some(text) = sources(records, families) {
-        pages.push(("sources.md".to_owned(), text));
-    }
-    pages
+    let of_family = |family: &Family| Some((format!("{}.md", family.name), page(records, family, rungs)?));
+    let sources = sources(records, families).map(|text| ("sources.md".to_owned(), text));
+    families.iter().filter_map(of_family).chain(sources).collect()
 }
 
 /// A ladder on one device.
@@ -115,17 +110,16 @@ fn parts<'a>(records: &'a [Record], family: &'a Family) -> Vec<(&'a str, Vec<Par
             None => devices.push((name, vec![record])),
         }
     }
-    devices
-        .into_iter()
-        .map(|(name, of)| {
-            let ladders = family.ladders.iter();
-            (
-                name,
-                ladders.filter_map(|ladder| Part::of(&of, &**ladder)).collect(),
-            )
-        })
-        .filter(|(_, parts): &(&str, Vec<Part<'_>>)| !parts.is_empty())
-        .collect()
+    let of_device = |(name, of): (&'a str, Vec<&'a Record>)| {
+        let parts = family
+            .ladders
+            .iter()
+            .filter_map(|ladder| Part::of(&of, &**ladder));
+        (name, parts.collect())
+    };
+    let mut parts: Vec<(&str, Vec<Part<'_>>)> = devices.into_iter().map(of_device).collect();
+    parts.retain(|(_, parts)| !parts.is_empty());
+    parts
 }
 
 /// The page of a family; nothing where the records have nothing of it.
@@ -135,18 +129,19 @@ fn page(records: &[Record], family: &Family, rungs: &Rungs) -> Option<String> {
         return None;
     }
     let mut text = format!("{ORIGIN}\n\n# {}\n\n{}.\n\n", family.name, sentence(family.about));
+    let Family {
+        name, wins, loses, ..
+    } = family;
     let _ = writeln!(
         text,
-        "**Why the winner wins.** {}\n\n**What loses, and why.** {}\n",
-        family.lesson.wins, family.lesson.loses
+        "**Why the winner wins.** {wins}\n\n**What loses, and why.** {loses}\n"
     );
-    text.push_str(&counted(family.name));
+    text.push_str(&counted(name));
     let _ = writeln!(
         text,
-        "See it on your own device, in under a minute: `relief-lab run {} --quick`. The code is the module `{}` of \
+        "See it on your own device, in under a minute: `relief-lab run {name} --quick`. The code is the module `{}` of \
          `crates/relief-lab/src/families`.",
-        family.name,
-        family.name.replace('-', "_")
+        name.replace('-', "_")
     );
     for (device, parts) in &devices {
         let _ = write!(text, "\n## {}\n", escaped(device));
@@ -204,30 +199,20 @@ fn code(devices: &[(&str, Vec<Part<'_>>)], rungs: &Rungs) -> String {
         let _ = write!(text, "\n## The lines of each variant, {title}\n");
         for (rung, names) in shown {
             let all: Vec<String> = names.iter().map(|(name, _)| format!("`{name}`")).collect();
-            let of = if rung.path.contains('/') {
-                format!(" of {}", rung.path)
-            } else {
-                String::new()
-            };
-            match &rung.code {
-                Code::Lines { file, text: lines } => {
-                    let idea = names.first().map_or("", |(_, idea)| idea);
-                    let _ = write!(
-                        text,
-                        "\n{}{of}: {} (`crates/{file}`)\n\n```rust\n{lines}\n```\n",
-                        all.join(", "),
-                        escaped(idea)
-                    );
-                }
-                Code::None(why) => {
-                    let _ = writeln!(
-                        text,
-                        "\n{}{of}: no lines of its own: {}.",
-                        all.join(", "),
-                        escaped(why)
-                    );
-                }
+            let mut of = all.join(", ");
+            if rung.path.contains('/') {
+                of = format!("{of} of {}", rung.path);
             }
+            let _ = match &rung.code {
+                Code::Lines { file, text: lines } => {
+                    let idea = escaped(names.first().map_or("", |(_, idea)| idea));
+                    write!(
+                        text,
+                        "\n{of}: {idea} (`crates/{file}`)\n\n```rust\n{lines}\n```\n"
+                    )
+                }
+                Code::None(why) => writeln!(text, "\n{of}: no lines of its own: {}.", escaped(why)),
+            };
         }
     }
     text
@@ -237,19 +222,12 @@ fn code(devices: &[(&str, Vec<Part<'_>>)], rungs: &Rungs) -> String {
 fn ladder(part: &Part<'_>, machine: &str) -> String {
     let header = &part.record.header;
     let (case, rows) = part.example();
-    let mut text = format!(
-        "\n### {}\n\n{}.\n",
-        part.ladder.name(),
-        escaped(part.ladder.about().trim_end_matches('.'))
-    );
+    let about = escaped(part.ladder.about().trim_end_matches('.'));
+    let mut text = format!("\n### {}\n\n{about}.\n", part.ladder.name());
     let _ = write!(text, "\n**Bound.** {}: {}", escaped(case), work(rows[0]));
     if let Some(bound) = &rows[0].bound {
-        let _ = write!(
-            text,
-            "; the ceiling of {} allows {}",
-            bound.ceiling,
-            seconds(bound.seconds)
-        );
+        let time = seconds(bound.seconds);
+        let _ = write!(text, "; the ceiling of {} allows {time}", bound.ceiling);
     }
     let day = header.date.split('T').next().unwrap_or_default();
     let quick = if header.quick { ", quick" } else { "" };
@@ -287,11 +265,10 @@ fn ladder(part: &Part<'_>, machine: &str) -> String {
         previous = row.time().or(previous);
     }
     if part.gone > 0 {
-        let variants = if part.gone == 1 { "variant" } else { "variants" };
-        let _ = write!(
+        let (gone, variants) = (part.gone, if part.gone == 1 { "variant" } else { "variants" });
+        let _ = writeln!(
             text,
-            "\nThe record has {} {variants} more, which the lab has no longer.\n",
-            part.gone
+            "\nThe record has {gone} {variants} more, which the lab has no longer."
         );
     }
     if part.cases.len() > 1 {
@@ -303,9 +280,8 @@ fn ladder(part: &Part<'_>, machine: &str) -> String {
 /// The medians of a ladder over its cases, evenly chosen where they are many.
 fn medians(part: &Part<'_>) -> String {
     let shown = part.cases.len().min(MAX_COLUMNS);
-    let chosen: Vec<&(&str, Vec<&Row>)> = (0..shown)
-        .map(|at| &part.cases[at * (part.cases.len() - 1) / (shown - 1).max(1)])
-        .collect();
+    let chosen = (0..shown).map(|at| &part.cases[at * (part.cases.len() - 1) / (shown - 1).max(1)]);
+    let chosen: Vec<&(&str, Vec<&Row>)> = chosen.collect();
     let mut text = String::from("\nMedians by case:\n\n");
     let mut titles = vec!["variant".to_owned()];
     titles.extend(chosen.iter().map(|(case, _)| escaped(case)));
@@ -328,7 +304,7 @@ fn sources(records: &[Record], families: &[Family]) -> Option<String> {
          come from, on the machine of its day, beside the same idea on a machine of the records: at the size of the source \
          where a record has it. Where sizes differ, compare the order of the variants, not single times.\n"
     );
-    let mut any = false;
+    let before = text.len();
     for family in families {
         let mut table = String::new();
         for (device, parts) in parts(records, family) {
@@ -355,7 +331,6 @@ fn sources(records: &[Record], families: &[Family]) -> Option<String> {
             }
         }
         if !table.is_empty() {
-            any = true;
             let _ = write!(text, "\n## {}\n\nThe source: {}.\n\n", family.name, family.source);
             let titles = [
                 "problem",
@@ -370,7 +345,7 @@ fn sources(records: &[Record], families: &[Family]) -> Option<String> {
             text.push_str(&table);
         }
     }
-    any.then_some(text)
+    (text.len() > before).then_some(text)
 }
 
 /// The least work of a row's problem.
@@ -413,18 +388,14 @@ fn median(row: &Row) -> String {
 /// A text that begins a sentence.
 fn sentence(text: &str) -> String {
     let mut letters = text.trim_end_matches('.').chars();
-    let first = letters
-        .next()
-        .map(|letter| letter.to_uppercase().collect::<String>());
+    let first = letters.next().map(|letter| letter.to_uppercase().to_string());
     escaped(&(first.unwrap_or_default() + letters.as_str()))
 }
 
 /// Text that means nothing else in a cell of a table.
 fn escaped(text: &str) -> String {
-    text.replace('\n', " ")
-        .replace('|', "\\|")
-        .replace('*', "\\*")
-        .replace('<', "&lt;")
+    let text = text.replace('\n', " ").replace('|', "\\|");
+    text.replace('*', "\\*").replace('<', "&lt;")
 }
 
 fn heading(text: &mut String, titles: &[String]) {

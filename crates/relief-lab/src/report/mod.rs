@@ -21,7 +21,7 @@ pub use summary::summary;
 pub use table::{ceilings, conditions, header, table};
 
 use crate::quantity::digits;
-use crate::record::{Record, Rival, Row, family};
+use crate::record::{Bound, Record, Rival, Row, Verdict, family};
 use crate::standing::{Standing, standing};
 
 /// The rows of one ladder, case by case.
@@ -124,15 +124,11 @@ fn sections(record: &Record) -> Vec<Section<'_>> {
 /// The programs that ran the case of a row.
 fn others<'a>(record: &'a Record, row: &Row) -> Vec<Other<'a>> {
     let standing = standing(record, &row.ladder, &row.case);
-    let of_case = record
-        .rivals
-        .iter()
-        .filter(|rival| rival.ladder == row.ladder && rival.case == row.case);
+    let rivals = record.rivals.iter();
+    let of_case = rivals.filter(|rival| rival.ladder == row.ladder && rival.case == row.case);
     let other = |rival: &'a Rival| {
-        let against = standing.as_ref().and_then(|standing| {
-            let same = |against: &&crate::standing::Against| against.name == rival.name;
-            standing.rivals.iter().find(same)
-        });
+        let mut against = standing.iter().flat_map(|standing| &standing.rivals);
+        let against = against.find(|against| against.name == rival.name);
         Other {
             rival,
             row: Row {
@@ -142,10 +138,7 @@ fn others<'a>(record: &'a Record, row: &Row) -> Vec<Other<'a>> {
                 tuning: None,
                 samples: Vec::new(),
                 summary: rival.summary,
-                verdict: match &rival.reason {
-                    Some(reason) => crate::record::Verdict::Failed(reason.clone()),
-                    None => crate::record::Verdict::Right,
-                },
+                verdict: rival.reason.clone().map_or(Verdict::Right, Verdict::Failed),
                 ..row.clone()
             },
             ratio: against.map(|against| against.ratio),
@@ -154,23 +147,12 @@ fn others<'a>(record: &'a Record, row: &Row) -> Vec<Other<'a>> {
     of_case.map(other).collect()
 }
 
-/// What is read off a row: a rate in the unit of what binds it.
-#[derive(Clone, Copy)]
-struct Rate {
-    value: f64,
-    unit: &'static str,
-}
-
-fn rate(row: &Row) -> Option<Rate> {
+/// What is read off a row: a rate, and its unit, that of what binds it.
+fn rate(row: &Row) -> Option<(f64, &'static str)> {
     let operations = row.operations.map(|(operation, _)| operation.name());
-    let by_operations = row
-        .bound
-        .as_ref()
-        .is_some_and(|bound| Some(bound.ceiling.as_str()) == operations);
-    if by_operations || row.moved() == 0 {
-        let value = row.rate()?;
-        return Some(Rate { value, unit: "op" });
+    let by_operations = |bound: &Bound| Some(bound.ceiling.as_str()) == operations;
+    if row.moved() == 0 || row.bound.as_ref().is_some_and(by_operations) {
+        return Some((row.rate()?, "op"));
     }
-    let value = row.bandwidth()?;
-    Some(Rate { value, unit: "B" })
+    Some((row.bandwidth()?, "B"))
 }

@@ -34,22 +34,18 @@ svg{max-width:100%;height:auto;display:block;font:12px system-ui,sans-serif}text
 pub fn page(records: &[Record]) -> String {
     let mut body = String::from("<h1>Relief lab</h1>\n");
     for record in records {
-        body.push_str(&format!("<pre>{}</pre>\n", escape(&table::header(record))));
-        body.push_str(&format!(
-            "<details><summary>Ceilings</summary><pre>{}</pre></details>\n",
-            escape(&table::ceilings(record))
-        ));
+        let folded =
+            |title, text: &str| format!("<details><summary>{title}</summary>{}</details>\n", pre(text));
+        body += &format!("{}\n", pre(&table::header(record)));
+        body += &folded("Ceilings", &table::ceilings(record));
         for section in sections(record) {
-            body.push_str(&show(&section, record));
+            body += &show(&section, record);
         }
-        body.push_str(&format!(
-            "<h2>Production and the others</h2>\n<pre>{}</pre>\n",
-            escape(&summary::summary(record))
-        ));
-        body.push_str(&format!(
-            "<details><summary>Everything as a table</summary><pre>{}</pre></details>\n",
-            escape(&table::table(record))
-        ));
+        body += &format!(
+            "<h2>Production and the others</h2>\n{}\n",
+            pre(&summary::summary(record))
+        );
+        body += &folded("Everything as a table", &table::table(record));
     }
     format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n<meta name=\"viewport\" \
@@ -58,44 +54,41 @@ pub fn page(records: &[Record]) -> String {
     )
 }
 
+fn pre(text: &str) -> String {
+    format!("<pre>{}</pre>", escape(text))
+}
+
 fn show(section: &Section<'_>, record: &Record) -> String {
     let mut text = format!("<h2>{}</h2>\n", escape(section.ladder));
-    if let Some(source) = section.source {
-        text.push_str(&format!("<p class=\"note\">source: {}</p>\n", escape(source)));
-    }
+    text += &note(section.source.map(|source| format!("source: {source}")));
     let swept = section.sweeps();
     if let Some(axis) = swept {
         for shown in [plot::Shown::Time, plot::Shown::Throughput] {
-            text.push_str(&plot::sweep(section, axis, shown).unwrap_or_default());
+            text += &plot::sweep(section, axis, shown).unwrap_or_default();
         }
-        text.push_str(&note(summary::worst(section)));
+        text += &note(summary::worst(section));
     }
     let shown = with_bars(section);
     for case in &shown {
-        text.push_str(&format!("<h3>{}</h3>\n", escape(case.name)));
-        text.push_str(&plot::bars(case));
+        text += &format!("<h3>{}</h3>\n", escape(case.name));
+        text += &plot::bars(case);
         let standing = case.standing.as_ref().filter(|_| swept.is_none());
-        text.push_str(&note(standing.map(summary::sentence)));
+        text += &note(standing.map(summary::sentence));
     }
     if shown.len() < section.cases.len() {
-        let some = format!(
-            "bars of {} of {} cases; all are in the table below",
-            shown.len(),
-            section.cases.len()
-        );
-        text.push_str(&note(Some(some)));
+        let (some, all) = (shown.len(), section.cases.len());
+        text += &note(Some(format!(
+            "bars of {some} of {all} cases; all are in the table below"
+        )));
     }
     if let Some(roof) = plot::roof(section, &record.ceilings) {
-        text.push_str("<h3>Under the roof</h3>\n");
-        text.push_str(&roof);
+        text += "<h3>Under the roof</h3>\n";
+        text += &roof;
     }
     let timelines = record.timelines.iter();
     for spans in timelines.filter(|timeline| timeline.ladder == section.ladder) {
-        text.push_str(&format!(
-            "<h3>When each chunk was where, {}</h3>\n",
-            escape(&spans.name)
-        ));
-        text.push_str(&timeline::timeline(spans));
+        text += &format!("<h3>When each chunk was where, {}</h3>\n", escape(&spans.name));
+        text += &timeline::timeline(spans);
     }
     text
 }
@@ -115,7 +108,6 @@ fn with_bars<'a, 'b>(section: &'b Section<'a>) -> Vec<&'b Case<'a>> {
 }
 
 fn note(text: Option<String>) -> String {
-    text.map_or(String::new(), |text| {
-        format!("<p class=\"note\">{}</p>\n", escape(&text))
-    })
+    let text = text.map(|text| format!("<p class=\"note\">{}</p>\n", escape(&text)));
+    text.unwrap_or_default()
 }

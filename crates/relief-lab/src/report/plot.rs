@@ -20,20 +20,17 @@ pub(super) fn bars(case: &Case<'_>) -> String {
     let left = (6.6 * longest.unwrap_or(0) as f64 + 16.0).clamp(190.0, WIDTH - RIGHT - 160.0);
     let height = rows.len() as f64 * STEP + 34.0;
     let mut svg = Svg::new(WIDTH, height);
-    let ceiling = rows
-        .iter()
-        .find_map(|row| Some(rate(row)?.value * row.time()? / row.bound.as_ref()?.seconds))
-        .filter(|ceiling| can_be_drawn(*ceiling));
-    let fastest = rows
-        .iter()
-        .filter_map(|row| Some(rate(row)?.value))
-        .fold(0.0, f64::max);
+    let mut all = rows.iter();
+    let ceiling = all.find_map(|row| Some(rate(row)?.0 * row.time()? / row.bound.as_ref()?.seconds));
+    let ceiling = ceiling.filter(|ceiling| can_be_drawn(*ceiling));
+    let rates = rows.iter().filter_map(|row| Some(rate(row)?.0));
+    let fastest = rates.fold(0.0, f64::max);
     let most = ceiling.unwrap_or(0.0).max(fastest).max(f64::MIN_POSITIVE);
     let scale = |value: f64| left + value / most * (WIDTH - left - RIGHT);
     for (k, row) in rows.iter().enumerate() {
         let y = 24.0 + k as f64 * STEP;
         svg.text("label", Anchor::End, (left - 8.0, y + 14.0), &row.variant);
-        let (Some(rate), Some(summary)) = (rate(row), row.summary) else {
+        let (Some((rate, unit)), Some(summary)) = (rate(row), row.summary) else {
             let reason = row.verdict.reason().unwrap_or_default();
             let short: String = reason.chars().take(80).collect();
             // What was only checked is none the worse for it.
@@ -52,15 +49,11 @@ pub(super) fn bars(case: &Case<'_>) -> String {
             _ => "bar",
         };
         let tip = format!("{}: {}", row.variant, seconds(summary.median));
-        svg.rect(class, (left, y), (scale(rate.value) - left, STEP - 6.0), &tip);
+        svg.rect(class, (left, y), (scale(rate) - left, STEP - 6.0), &tip);
         // The rate of a time: shorter is faster.
         let at = |time: f64| {
-            let place = scale(rate.value * summary.median / time);
-            if place.is_finite() {
-                place.clamp(left, WIDTH - RIGHT + 12.0)
-            } else {
-                left
-            }
+            let place = Some(scale(rate * summary.median / time)).filter(|place| place.is_finite());
+            place.map_or(left, |place| place.clamp(left, WIDTH - RIGHT + 12.0))
         };
         let middle = y + (STEP - 6.0) / 2.0;
         svg.line("spread", (at(summary.p90), middle), (at(summary.p10), middle));
@@ -68,22 +61,15 @@ pub(super) fn bars(case: &Case<'_>) -> String {
         let other = k.checked_sub(case.rows.len()).map(|k| &case.rivals[k]);
         let ratio = other.and_then(|other| other.ratio);
         let ratio = ratio.map_or(String::new(), |ratio| format!(" · × {}", digits(ratio, 3)));
-        let text = format!(
-            "{} · {}{reached}{ratio}",
-            seconds(summary.median),
-            show_rate(rate.value, rate.unit)
-        );
+        let (time, rate) = (seconds(summary.median), show_rate(rate, unit));
+        let text = format!("{time} · {rate}{reached}{ratio}");
         svg.text("value", Anchor::Start, (WIDTH - RIGHT + 18.0, y + 14.0), &text);
     }
     if let (Some(ceiling), Some(bound)) = (ceiling, rows.iter().find_map(|row| row.bound.as_ref())) {
         let x = scale(ceiling);
         svg.line("ceiling", (x, 18.0), (x, height - 6.0));
-        svg.text(
-            "note",
-            Anchor::End,
-            (x, 12.0),
-            &format!("{} allows {}", bound.ceiling, seconds(bound.seconds)),
-        );
+        let text = format!("{} allows {}", bound.ceiling, seconds(bound.seconds));
+        svg.text("note", Anchor::End, (x, 12.0), &text);
     }
     svg.finish(case.name)
 }
@@ -92,14 +78,20 @@ pub(super) fn bars(case: &Case<'_>) -> String {
 /// operations a byte, the classic roofline. Without: bytes a second over the bytes of a call, under the copy ceiling.
 pub(super) fn roof(section: &Section<'_>, ceilings: &Ceilings) -> Option<String> {
     let rows = section.cases.iter().flat_map(|case| case.rows.iter().copied());
-    let rows: Vec<&Row> = rows
-        .filter(|row| row.time().is_some() && row.moved() > 0)
-        .collect();
-    if rows.iter().any(|row| row.operations.is_some()) {
-        roofline(section.ladder, &rows, ceilings)
-    } else {
-        bandwidths(section.ladder, &rows, ceilings)
+    let rows = rows.filter(|row| row.time().is_some() && row.moved() > 0);
+    let rows: Vec<&Row> = rows.collect();
+    match rows.iter().any(|row| row.operations.is_some()) {
+        true => roofline(section.ladder, &rows, ceilings),
+        false => bandwidths(section.ladder, &rows, ceilings),
     }
+}
+
+/// Rows, each where a logarithmic plot has a place for it.
+fn points<'a>(rows: &[&'a Row], at: impl Fn(&Row) -> Option<(f64, f64)>) -> Vec<(f64, f64, &'a Row)> {
+    let points = rows.iter().filter_map(|row| at(row).map(|(x, y)| (x, y, *row)));
+    points
+        .filter(|(x, y, _)| can_be_drawn(*x) && can_be_drawn(*y))
+        .collect()
 }
 
 fn roofline(title: &str, rows: &[&Row], ceilings: &Ceilings) -> Option<String> {
@@ -107,11 +99,7 @@ fn roofline(title: &str, rows: &[&Row], ceilings: &Ceilings) -> Option<String> {
     let (operation, _) = rows.iter().find_map(|row| row.operations)?;
     let peak = *ceilings.rates.get(&operation)?;
     let intensity = |row: &Row| Some(row.operations?.1 as f64 / row.moved() as f64);
-    let points: Vec<(f64, f64, &Row)> = rows
-        .iter()
-        .filter_map(|row| Some((intensity(row)?, row.rate()?, *row)))
-        .filter(|(x, y, _)| can_be_drawn(*x) && can_be_drawn(*y))
-        .collect();
+    let points = points(rows, |row| Some((intensity(row)?, row.rate()?)));
     let ridge = peak / top;
     let (low, high) = ends(points.iter().map(|(x, ..)| *x).chain([ridge]));
     let (low, high) = (low / 4.0, high * 4.0);
@@ -132,21 +120,12 @@ fn roofline(title: &str, rows: &[&Row], ceilings: &Ceilings) -> Option<String> {
 }
 
 fn bandwidths(title: &str, rows: &[&Row], ceilings: &Ceilings) -> Option<String> {
-    let points: Vec<(f64, f64, &Row)> = rows
-        .iter()
-        .filter_map(|row| Some((row.moved() as f64, row.bandwidth()?, *row)))
-        .filter(|(x, y, _)| can_be_drawn(*x) && can_be_drawn(*y))
-        .collect();
-    let roof: Vec<(f64, f64)> = ceilings
-        .copy
-        .iter()
-        .map(|point| (point.bytes as f64, point.rate))
-        .filter(|(x, y)| can_be_drawn(*x) && can_be_drawn(*y))
-        .collect();
-    let all = || {
-        let of_rows = points.iter().map(|(x, y, _)| (*x, *y));
-        of_rows.chain(roof.iter().copied())
-    };
+    let points = points(rows, |row| Some((row.moved() as f64, row.bandwidth()?)));
+    let roof = ceilings.copy.iter().map(|point| (point.bytes as f64, point.rate));
+    let roof = roof.filter(|(x, y)| can_be_drawn(*x) && can_be_drawn(*y));
+    let roof: Vec<(f64, f64)> = roof.collect();
+    let of_rows = points.iter().map(|(x, y, _)| (*x, *y));
+    let all = || of_rows.clone().chain(roof.iter().copied());
     let (low, high) = ends(all().map(|(x, _)| x));
     let (least, most) = ends(all().map(|(_, y)| y));
     if points.is_empty() {
@@ -222,11 +201,8 @@ pub(super) fn sweep(section: &Section<'_>, axis: &str, shown: Shown) -> Option<S
         };
         let class = format!("series {kind}");
         let own: Vec<&Row> = rows().filter(|row| row.variant == *variant).collect();
-        let line: Vec<(f64, f64)> = own
-            .iter()
-            .filter_map(|row| points(row))
-            .map(|(x, y)| (positive(x), y))
-            .collect();
+        let line = own.iter().filter_map(|row| points(row));
+        let line: Vec<(f64, f64)> = line.map(|(x, y)| (positive(x), y)).collect();
         plot.path(&class, &line);
         key.extend(line.last().map(|end| (variant.clone(), kind.clone(), end.1)));
         for row in own {
@@ -263,13 +239,10 @@ type Axis<'a> = (Vec<f64>, &'a dyn Fn(f64) -> String);
 /// The values 1, 2, 5, 10, … between two, or the powers of ten alone where those are many.
 fn decimal((low, high): (f64, f64)) -> Vec<f64> {
     let decades = low.log10().floor() as i32..=high.log10().ceil() as i32;
-    let all = |steps: &[f64]| {
-        let values = decades
-            .clone()
-            .flat_map(|decade| steps.iter().map(move |step| step * 10_f64.powi(decade)));
-        values
-            .filter(|value| (low..=high).contains(value))
-            .collect::<Vec<f64>>()
+    let all = |steps: &[f64]| -> Vec<f64> {
+        let of = |decade| steps.iter().map(move |step| step * 10_f64.powi(decade));
+        let values = decades.clone().flat_map(of);
+        values.filter(|value| (low..=high).contains(value)).collect()
     };
     let fine = all(&[1.0, 2.0, 5.0]);
     match fine.len() {
@@ -283,10 +256,8 @@ fn decimal((low, high): (f64, f64)) -> Vec<f64> {
 fn binary((low, high): (f64, f64)) -> Vec<f64> {
     let (first, last) = (low.log2().ceil() as i32, high.log2().floor() as i32);
     let step = ((last - first) / 8 + 1).max(1) as usize;
-    (first..=last)
-        .step_by(step)
-        .map(|exponent| 2_f64.powi(exponent))
-        .collect()
+    let exponents = (first..=last).step_by(step);
+    exponents.map(|exponent| 2_f64.powi(exponent)).collect()
 }
 
 /// The distance of names below each other.
@@ -344,31 +315,25 @@ impl Plot {
     fn place(&self, (x, y): (f64, f64)) -> (f64, f64) {
         let part = |value: f64, (low, high): (f64, f64)| (value / low).ln() / (high / low).ln();
         let across = Self::LEFT + part(x, self.x) * (WIDTH - Self::LEFT - self.right);
-        (
-            across,
-            Self::BOTTOM - part(y, self.y) * (Self::BOTTOM - Self::TOP),
-        )
+        let down = Self::BOTTOM - part(y, self.y) * (Self::BOTTOM - Self::TOP);
+        (across, down)
     }
 
     fn axes(&mut self, (xs, x): Axis<'_>, (ys, y): Axis<'_>) {
+        let (left, right, bottom) = (Self::LEFT, WIDTH - self.right, Self::BOTTOM);
         for value in xs {
             let (across, _) = self.place((value, self.y.0));
-            self.svg.line("grid", (across, Self::TOP), (across, Self::BOTTOM));
-            self.svg
-                .text("tick", Anchor::Middle, (across, Self::BOTTOM + 16.0), &x(value));
+            let (svg, at) = (&mut self.svg, (across, bottom + 16.0));
+            svg.line("grid", (across, Self::TOP), (across, bottom));
+            svg.text("tick", Anchor::Middle, at, &x(value));
         }
         for value in ys {
             let (_, down) = self.place((self.x.0, value));
-            self.svg
-                .line("grid", (Self::LEFT, down), (WIDTH - self.right, down));
-            self.svg
-                .text("tick", Anchor::End, (Self::LEFT - 6.0, down + 4.0), &y(value));
+            let (svg, at) = (&mut self.svg, (left - 6.0, down + 4.0));
+            svg.line("grid", (left, down), (right, down));
+            svg.text("tick", Anchor::End, at, &y(value));
         }
-        self.svg.line(
-            "axis",
-            (Self::LEFT, Self::BOTTOM),
-            (WIDTH - self.right, Self::BOTTOM),
-        );
+        self.svg.line("axis", (left, bottom), (right, bottom));
     }
 
     /// Names beside points, pushed apart where they would overlap.
@@ -379,10 +344,9 @@ impl Plot {
         for ((name, _), ((x, _), y)) in names.iter().zip(places.iter().zip(ys)) {
             // On the other side where it would go past the edge.
             let fits = x + 9.0 + LETTER * name.chars().count() as f64 <= WIDTH;
-            let (anchor, aside) = if fits {
-                (Anchor::Start, 9.0)
-            } else {
-                (Anchor::End, -9.0)
+            let (anchor, aside) = match fits {
+                true => (Anchor::Start, 9.0),
+                false => (Anchor::End, -9.0),
             };
             self.svg.text("note", anchor, (x + aside, y + 4.0), name);
         }
@@ -395,10 +359,10 @@ impl Plot {
         let ys = apart(ys.collect());
         let left = WIDTH - self.right + 14.0;
         for ((name, kind, _), y) in lines.iter().zip(ys) {
-            self.svg
-                .line(&format!("series {kind}"), (left, y), (left + 26.0, y));
-            self.svg.dot(&format!("dot {kind}"), (left + 13.0, y), name);
-            self.svg.text("note", Anchor::Start, (left + 32.0, y + 4.0), name);
+            let (svg, line) = (&mut self.svg, format!("series {kind}"));
+            svg.line(&line, (left, y), (left + 26.0, y));
+            svg.dot(&format!("dot {kind}"), (left + 13.0, y), name);
+            svg.text("note", Anchor::Start, (left + 32.0, y + 4.0), name);
         }
     }
 
@@ -422,12 +386,10 @@ impl Plot {
         // In a sweep the same variant may be both.
         let is_swept = points.iter().any(|(.., row)| row.place != points[0].2.place);
         let name = |(x, y, row): &(f64, f64, &Row)| {
-            let name = match (&row.axis, row.place) {
-                (Some(axis), Some(place)) if is_swept => {
-                    format!("{}, {axis} {}", row.variant, digits(place, 2))
-                }
-                _ => row.variant.clone(),
-            };
+            let mut name = row.variant.clone();
+            if let (true, Some(axis), Some(place)) = (is_swept, &row.axis, row.place) {
+                name += &format!(", {axis} {}", digits(place, 2));
+            }
             (name, (*x, *y))
         };
         self.names(fastest.into_iter().chain(slowest).map(name).collect());
@@ -437,8 +399,8 @@ impl Plot {
         let time = row
             .summary
             .map_or(String::new(), |summary| seconds(summary.median));
+        let tip = format!("{}, {}: {time}", row.variant, row.case);
         let place = self.place(point);
-        self.svg
-            .dot(class, place, &format!("{}, {}: {time}", row.variant, row.case));
+        self.svg.dot(class, place, &tip);
     }
 }

@@ -18,6 +18,10 @@ const FOLDERS: [&str; 3] = [
 /// The longest file that is read, in bytes.
 const MAX_FILE: u64 = 1 << 20;
 
+/// What a mark that is none should have been.
+const EXPECTED: &str =
+    "expected 'LADDER on gpu: NAME | NAME' or '… on cpu: …', with ' = WHY' where there are no lines";
+
 /// The most lines that a rung has: more is no longer what changed.
 pub const MAX_LINES: usize = 30;
 
@@ -116,12 +120,7 @@ impl Rungs {
                     return Err(wrong(*begun, "this rung has no '// end' before the next begins"));
                 }
                 (Some(mark), None) => {
-                    let rung = parsed(mark).ok_or_else(|| {
-                        wrong(
-                            number,
-                            "expected 'LADDER on gpu: NAME | NAME' or '… on cpu: …', with ' = WHY' where there are no lines",
-                        )
-                    })?;
+                    let rung = parsed(mark).ok_or_else(|| wrong(number, EXPECTED))?;
                     match rung.code {
                         Code::None(_) => self.marks.push(rung),
                         Code::Lines { .. } => open = Some((number, rung, Vec::new())),
@@ -222,10 +221,9 @@ fn aligned(lines: &[&str]) -> String {
         .filter(|line| !blank(line))
         .map(|line| indent(&line))
         .min();
-    let cut = |line: &&str| {
+    let cut = |line: &&'_ str| {
         line.get(least.unwrap_or(0)..)
-            .unwrap_or_default()
-            .trim_end()
+            .map_or("", str::trim_end)
             .to_owned()
     };
     lines.iter().map(cut).collect::<Vec<_>>().join("\n")

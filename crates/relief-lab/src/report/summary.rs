@@ -12,20 +12,15 @@ pub(super) fn sentence(standing: &Standing) -> String {
     let rounds = standing.rounds.map_or(String::new(), |(low, high)| {
         format!(" ({} to {})", digits(low, 3), digits(high, 3))
     });
-    let again = match &standing.before {
-        Some((variant, ratio)) => {
-            format!(
-                ", timed again in turn{rounds}; {} × {variant} before",
-                digits(*ratio, 3)
-            )
-        }
-        None => String::new(),
-    };
-    format!(
-        "production = {} × the best, {}{again}",
-        digits(standing.ratio, 3),
-        standing.best
-    )
+    let again = standing
+        .before
+        .as_ref()
+        .map_or(String::new(), |(variant, ratio)| {
+            let ratio = digits(*ratio, 3);
+            format!(", timed again in turn{rounds}; {ratio} × {variant} before")
+        });
+    let (ratio, best) = (digits(standing.ratio, 3), &standing.best);
+    format!("production = {ratio} × the best, {best}{again}")
 }
 
 /// Production of a sweep against the best variant, where it is farthest from it.
@@ -48,11 +43,10 @@ pub fn summary(record: &Record) -> String {
             0 => String::new(),
             _ => format!("; in {unsure} of the others rounds differ too much to tell"),
         };
-        text.push_str(&format!(
-            "Production is within {} % of the best of its table in {good} of {} cases{untold}\n",
-            digits(MARGIN * 100.0, 1),
-            standings.len()
-        ));
+        let (margin, all) = (digits(MARGIN * 100.0, 1), standings.len());
+        text += &format!(
+            "Production is within {margin} % of the best of its table in {good} of {all} cases{untold}\n"
+        );
         let rivals = standings.iter().any(|standing| !standing.rivals.is_empty());
         let titles = ["ladder", "case", "× best", "", "best"].map(str::to_owned);
         let mut table = vec![titles.to_vec()];
@@ -80,10 +74,9 @@ fn line(standing: &Standing, rivals: bool) -> Vec<String> {
         standing.best.clone(),
     ];
     if rivals {
-        let against =
-            |against: &crate::standing::Against| format!("{} {}", digits(against.ratio, 3), against.name);
-        let all: Vec<String> = standing.rivals.iter().map(against).collect();
-        line.push(all.join(", "));
+        let rivals = standing.rivals.iter();
+        let all = rivals.map(|against| format!("{} {}", digits(against.ratio, 3), against.name));
+        line.push(all.collect::<Vec<_>>().join(", "));
     }
     line
 }

@@ -3,15 +3,14 @@
 use crate::quantity::{bytes, digits, rate as show_rate, seconds};
 use crate::record::{Conditions, Point, Record, Row, Verdict};
 
-use super::{Case, Other, Section, rate, reached, sections, summary, variants};
+use super::{Case, Section, rate, reached, sections, summary, variants};
 
 /// Where and when, in a few lines.
 #[must_use]
 pub fn header(record: &Record) -> String {
     let header = &record.header;
-    let cache = header
-        .cache
-        .map_or(String::new(), |size| format!(", caches up to {}", bytes(size)));
+    let cache = header.cache.map(|size| format!(", caches up to {}", bytes(size)));
+    let cache = cache.unwrap_or_default();
     let quick = if header.quick { ", quick" } else { "" };
     format!(
         "{} {} ({}), {} threads{cache}\n{}\nrelief {}, revision {}, {}{quick}\n",
@@ -30,69 +29,55 @@ pub fn header(record: &Record) -> String {
 #[must_use]
 pub fn conditions(record: &Record) -> String {
     let (before, after) = (&record.header.before, &record.header.after);
-    let stolen = before
-        .shares
-        .zip(after.shares)
-        .and_then(|(before, after)| after.stolen_since(before))
+    let shares = before.shares.zip(after.shares);
+    let stolen = shares.and_then(|(before, after)| after.stolen_since(before));
+    let stolen = stolen
         .filter(|part| *part >= 0.005)
-        .map(|part| {
+        .map_or(String::new(), |part| {
             format!(
                 "; the host ran others in {:.0} % of the time wanted",
                 100.0 * part
             )
         });
     format!(
-        "before: {}; after: {}{}\n",
+        "before: {}; after: {}{stolen}\n",
         condition(before),
-        condition(after),
-        stolen.unwrap_or_default()
+        condition(after)
     )
 }
 
 fn condition(conditions: &Conditions) -> String {
     let show = |value: Option<f64>, unit: &str, what: &str| {
-        value.map_or(format!("{what} unknown"), |value| {
-            format!("{}{unit}", digits(value, 3))
-        })
+        let shown = value.map(|value| digits(value, 3) + unit);
+        shown.unwrap_or_else(|| format!("{what} unknown"))
     };
-    let mut text = show(conditions.clock, " MHz", "clock");
-    text.push_str(&format!(
-        ", {}",
-        show(conditions.temperature, " °C", "temperature")
-    ));
-    if let Some(load) = conditions.load {
-        text.push_str(&format!(", load {load}"));
-    }
-    text
+    let clock = show(conditions.clock, " MHz", "clock");
+    let temperature = show(conditions.temperature, " °C", "temperature");
+    let load = conditions
+        .load
+        .map_or(String::new(), |load| format!(", load {load}"));
+    format!("{clock}, {temperature}{load}")
 }
 
 /// What the hardware allows.
 #[must_use]
 pub fn ceilings(record: &Record) -> String {
     let ceilings = &record.ceilings;
-    let mut rows = vec![
-        ["bytes moved", "copy", "read", "write"]
-            .map(str::to_owned)
-            .to_vec(),
-    ];
+    let titles = ["bytes moved", "copy", "read", "write"];
+    let mut rows = vec![titles.map(str::to_owned).to_vec()];
     for point in &ceilings.copy {
         let at = |points: &[Point]| {
             let same = points.iter().find(|other| other.bytes == point.bytes);
             same.map_or(String::new(), |point| show_rate(point.rate, "B"))
         };
-        rows.push(vec![
-            bytes(point.bytes),
-            at(&ceilings.copy),
-            at(&ceilings.read),
-            at(&ceilings.write),
-        ]);
+        let rates = [&ceilings.copy, &ceilings.read, &ceilings.write].map(|points| at(points));
+        rows.push([&[bytes(point.bytes)], &rates[..]].concat());
     }
     let mut text = String::from("Ceilings\n");
     text.push_str(&columns(&rows, &[0]));
-    let mut rows: Vec<Vec<String>> = Vec::new();
-    for (operation, rate) in &ceilings.rates {
-        rows.push(vec![operation.name().to_owned(), show_rate(*rate, "op")]);
-    }
+    let rates = ceilings.rates.iter();
+    let rates = rates.map(|(operation, rate)| vec![operation.name().to_owned(), show_rate(*rate, "op")]);
+    let mut rows: Vec<Vec<String>> = rates.collect();
     for (name, time) in [
         ("launch, one after another", ceilings.launch),
         ("launch, of a full queue", ceilings.launch_queued),
@@ -100,17 +85,13 @@ pub fn ceilings(record: &Record) -> String {
     ] {
         rows.extend(time.map(|time| vec![name.to_owned(), seconds(time)]));
     }
-    let known = ceilings
-        .transfers
-        .iter()
+    let transfers = ceilings.transfers.iter();
+    let known = transfers
+        .clone()
         .filter_map(|transfer| Some((&transfer.name, transfer.rate?)));
     rows.extend(known.map(|(name, rate)| vec![name.clone(), show_rate(rate, "B")]));
     text.push_str(&columns(&rows, &[0]));
-    for transfer in ceilings
-        .transfers
-        .iter()
-        .filter(|transfer| transfer.rate.is_none())
-    {
+    for transfer in transfers.filter(|transfer| transfer.rate.is_none()) {
         let reason = transfer.reason.as_deref().unwrap_or("it could not be measured");
         text.push_str(&format!("  {}: unknown: {reason}\n", transfer.name));
     }
@@ -174,10 +155,13 @@ fn ladder(title: String, case: &Case<'_>, cache: Option<u64>) -> String {
     let mut previous = None;
     for row in rows {
         let name = marked(&row.variant, row.production);
-        let relations = [first, previous].map(|other| relation(row, other));
-        let [of_first, of_previous] = relations;
-        let source = row.source.clone().unwrap_or_default();
-        table.push(cells(row, name, [of_first, of_previous, String::new()], source));
+        let relations = [relation(row, first), relation(row, previous), String::new()];
+        table.push(cells(
+            row,
+            name,
+            relations,
+            row.source.clone().unwrap_or_default(),
+        ));
         previous = row.summary.map(|summary| summary.median).or(previous);
     }
     for other in &case.rivals {
@@ -208,12 +192,9 @@ pub(super) fn relation(row: &Row, other: Option<f64>) -> String {
 fn cells(row: &Row, name: String, [first, previous, rival]: [String; 3], source: String) -> Vec<String> {
     let word = row.verdict.word().to_owned();
     let Some(summary) = row.summary else {
-        let reason = row
-            .verdict
-            .reason()
-            .map_or(source, |reason| reason.replace('\n', " "));
+        let reason = row.verdict.reason().map(|reason| reason.replace('\n', " "));
         let mut cells = vec![String::new(); 10];
-        (cells[0], cells[1], cells[9]) = (name, word, reason);
+        (cells[0], cells[1], cells[9]) = (name, word, reason.unwrap_or(source));
         return cells;
     };
     vec![
@@ -221,7 +202,7 @@ fn cells(row: &Row, name: String, [first, previous, rival]: [String; 3], source:
         word,
         seconds(summary.median),
         format!("{}–{}", seconds(summary.p10), seconds(summary.p90)),
-        rate(row).map_or(String::new(), |rate| show_rate(rate.value, rate.unit)),
+        rate(row).map_or(String::new(), |(rate, unit)| show_rate(rate, unit)),
         reached(row).unwrap_or_default(),
         first,
         previous,
@@ -244,18 +225,15 @@ fn sweep(section: &Section<'_>, axis: &str) -> String {
         table.push(line);
     }
     let mut text = format!("{} over {axis}\n{}", section.ladder, columns(&table, &[0]));
-    for (case, other) in others(section) {
-        let name = &other.row.variant;
-        let time = other.rival.summary.map(|summary| seconds(summary.median));
-        let what = time.unwrap_or_else(|| other.rival.reason.clone().unwrap_or_default());
-        let ratio = other
-            .ratio
-            .map_or(String::new(), |ratio| format!(", × rival {}", digits(ratio, 3)));
-        text.push_str(&format!(
-            "  {}: {name} {what}{ratio} ({})\n",
-            case.name,
-            other.origin()
-        ));
+    for case in &section.cases {
+        for other in &case.rivals {
+            let (name, origin) = (&other.row.variant, other.origin());
+            let time = other.rival.summary.map(|summary| seconds(summary.median));
+            let what = time.or(other.rival.reason.clone()).unwrap_or_default();
+            let ratio = other.ratio.map(|ratio| format!(", × rival {}", digits(ratio, 3)));
+            let ratio = ratio.unwrap_or_default();
+            text.push_str(&format!("  {}: {name} {what}{ratio} ({origin})\n", case.name));
+        }
     }
     if let Some(sentence) = summary::worst(section) {
         text.push_str(&format!("  {sentence}\n"));
@@ -265,7 +243,7 @@ fn sweep(section: &Section<'_>, axis: &str) -> String {
 
 /// How long and how fast; what became of it where it is not right, whatever else is known.
 fn at_a_glance(row: &Row) -> String {
-    let rate = rate(row).map(|rate| show_rate(rate.value, rate.unit));
+    let rate = rate(row).map(|(rate, unit)| show_rate(rate, unit));
     match (&row.verdict, row.summary) {
         (Verdict::Right, Some(summary)) => {
             let cell = format!("{} {}", seconds(summary.median), rate.unwrap_or_default());
@@ -273,12 +251,6 @@ fn at_a_glance(row: &Row) -> String {
         }
         _ => row.verdict.word().to_owned(),
     }
-}
-
-/// All other programs of a ladder, each with its case.
-fn others<'a, 'b>(section: &'b Section<'a>) -> impl Iterator<Item = (&'b Case<'a>, &'b Other<'a>)> {
-    let cases = section.cases.iter();
-    cases.flat_map(|case| case.rivals.iter().map(move |other| (case, other)))
 }
 
 /// Columns two blanks apart, aligned right but for those named.

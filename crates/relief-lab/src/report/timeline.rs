@@ -40,12 +40,8 @@ pub(super) fn timeline(timeline: &Timeline) -> String {
         for (step, (pair, (class, what))) in span.times.windows(2).zip(STEPS).enumerate() {
             let place = (at(pair[0]), ROW * line(span.queue) + 4.0 + THIN * step as f64);
             let size = ((at(pair[1]) - at(pair[0])).max(0.7), THIN - 1.0);
-            let tip = format!(
-                "chunk {}, {what}: {} from {} on",
-                number + 1,
-                seconds(pair[1] - pair[0]),
-                seconds(pair[0])
-            );
+            let (number, time, start) = (number + 1, seconds(pair[1] - pair[0]), seconds(pair[0]));
+            let tip = format!("chunk {number}, {what}: {time} from {start} on");
             svg.rect(class, place, size, &tip);
         }
     }
@@ -72,11 +68,11 @@ pub(super) fn timeline(timeline: &Timeline) -> String {
 
 /// How long some chunk was at a step.
 fn busy(timeline: &Timeline, step: usize) -> f64 {
-    let mut pairs: Vec<(f64, f64)> = timeline
+    let pairs = timeline
         .spans
         .iter()
-        .map(|span| (span.times[step], span.times[step + 1]))
-        .collect();
+        .map(|span| (span.times[step], span.times[step + 1]));
+    let mut pairs: Vec<(f64, f64)> = pairs.collect();
     pairs.sort_by(|a, b| a.0.total_cmp(&b.0));
     let mut reached = 0.0_f64;
     let mut sum = 0.0;

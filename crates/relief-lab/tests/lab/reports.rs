@@ -542,7 +542,7 @@ fn a_page_of_a_family_has_its_lesson_its_bound_and_the_ladder() {
     let (copy, map, sources) = (&pages[0].1, &pages[1].1, &pages[2].1);
     let all = families::all();
     let family = all.iter().find(|family| family.name == "copy").unwrap();
-    assert!(copy.contains(family.lesson.wins) && copy.contains(family.lesson.loses));
+    assert!(copy.contains(family.wins) && copy.contains(family.loses));
     assert!(copy.contains("\n## A &lt;fast> device\n"), "{copy}");
     assert!(
         copy.contains(

@@ -285,7 +285,7 @@ fn a_kernel_that_does_not_compile_has_failed() {
     let Some(gpu) = crate::support::device() else {
         return;
     };
-    let variant = Variant::gpu("oversized", "", |_: &Increment, call| oversized::run(&call));
+    let variant = Variant::gpu("oversized", "", |_: &Increment, call| oversized::run(call));
     let rows = rows_on(&Machine::Gpu(gpu), vec![variant]);
     assert!(
         matches!(&rows[0].verdict, Verdict::Failed(reason) if reason.contains("could not compile")),

@@ -18,12 +18,12 @@ pub(super) fn variants() -> Vec<Variant<Reads>> {
         Variant::gpu(
             "conflict-free",
             "the words that unit t reads at place t",
-            |p: &Reads, call| read(p, &call, false),
+            |p: &Reads, call| read(p, call, false),
         ),
         Variant::gpu(
             "as indexed",
             "the words where the pattern has them",
-            |p: &Reads, call| read(p, &call, true),
+            |p: &Reads, call| read(p, call, true),
         ),
     ]
 }

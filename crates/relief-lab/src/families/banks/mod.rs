@@ -18,7 +18,7 @@ mod gpu;
 mod pattern;
 
 use crate::array::{Array, Fill, Layout};
-use crate::family::{Class, Family, Ladder, Lesson, Problem, Work};
+use crate::family::{Class, Family, Ladder, Problem, Work};
 
 pub use expression::{Expression, Operator, SyntaxError};
 pub use pattern::{Pattern, PatternError, REACH, UNITS};
@@ -44,9 +44,7 @@ const PATTERNS: [&str; 17] = [
     "u128: 2 * t",
 ];
 
-/// The family.
-#[must_use]
-pub fn family() -> Family {
+pub(super) fn family() -> Family {
     let usual = PATTERNS.iter().filter_map(|text| text.parse().ok());
     family_of(usual.collect())
 }
@@ -77,15 +75,12 @@ pub fn family_of(patterns: Vec<Pattern>) -> Family {
         about: "which access patterns conflict in the banks of shared memory",
         source: "a course's table: 32 banks of 4 bytes",
         source_size: "",
-        lesson: Lesson {
-            wins: "Accesses without conflict: neighbouring threads read different banks, or the same \
-                    word. The prediction by the model of 32 banks of 4 bytes says which patterns conflict, \
-                    and in which order.",
-            loses: "Strides that share a factor with 32 put several threads' words into one bank, and they \
-                    wait in turn: 8 t on bytes two-way, columns of an unpadded 32 × 32 tile 32-way. Wide \
-                    types conflict less than their word addresses suggest, because a warp's access is \
-                    split.",
-        },
+        wins: "Accesses without conflict: neighbouring threads read different banks, or the same word. The \
+               prediction by the model of 32 banks of 4 bytes says which patterns conflict, and in which \
+               order.",
+        loses: "Strides that share a factor with 32 put several threads' words into one bank, and they wait \
+                in turn: 8 t on bytes two-way, columns of an unpadded 32 × 32 tile 32-way. Wide types \
+                conflict less than their word addresses suggest, because a warp's access is split.",
         ladders: vec![Box::new(ladder)],
     }
 }

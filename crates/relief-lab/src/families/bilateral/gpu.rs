@@ -11,7 +11,7 @@ use crate::family::{OnGpu, Outcome, Variant};
 mod sums;
 
 pub(super) fn variants(way: Way, kind: Kind) -> Vec<Variant<Picture>> {
-    let disc = |name, idea, way| Variant::gpu(name, idea, move |p: &Picture, call| sums::disc(p, &call, way));
+    let disc = |name, idea, way| Variant::gpu(name, idea, move |p: &Picture, call| sums::disc(p, call, way));
     match way {
         Way::Disc => {
             let mut variants = vec![
@@ -50,7 +50,7 @@ fn words_of_row(picture: &Picture) -> u32 {
     (picture.pitch() * picture.kind.bytes() / 4) as u32
 }
 
-fn grid(picture: &Picture, call: OnGpu<'_>) -> Outcome {
+fn grid(picture: &Picture, call: &OnGpu<'_>) -> Outcome {
     let pitch = words_of_row(picture);
     let matrix = |buffer| Matrix { buffer, pitch };
     let (from, to) = (matrix(&call.inputs[0]), matrix(&call.outputs[0]));

@@ -23,23 +23,18 @@ use rayon::prelude::*;
 use relief_numeric::bilateral::{Bilateral, Level};
 
 use crate::array::{Array, Fill, Kind, Layout, mix};
-use crate::family::{Class, Family, Ladder, Lesson, Operation, Problem, Scale, Tolerance, Work};
+use crate::family::{Class, Family, Ladder, Operation, Problem, Scale, Tolerance, Work};
 
-/// The family.
-#[must_use]
-pub fn family() -> Family {
+pub(super) fn family() -> Family {
     Family {
         name: "bilateral",
         about: "a mean that stops at edges: by its definition, and on a grid of places and values",
         source: "GTX 690, 640 × 480",
         source_size: "640 × 480",
-        lesson: Lesson {
-            wins: "The bilateral grid: samples are gathered into coarse cells of place and value, \
-                    blurred, and read back by interpolation. Its work hardly depends on σ.",
-            loses: "The definition costs an exponential for each neighbour; tables and shared memory help \
-                    by a constant and leave the σ² work. The separable approximation costs σ and leaves \
-                    streaks.",
-        },
+        wins: "The bilateral grid: samples are gathered into coarse cells of place and value, blurred, and \
+               read back by interpolation. Its work hardly depends on σ.",
+        loses: "The definition costs an exponential for each neighbour; tables and shared memory help by a \
+                constant and leave the σ² work. The separable approximation costs σ and leaves streaks.",
         ladders: vec![
             Box::new(filters("bilateral/u8", Kind::U8, Way::Disc)),
             Box::new(filters("bilateral/f32", Kind::F32, Way::Disc)),
@@ -304,10 +299,7 @@ impl Problem for Picture {
     }
 
     fn outputs(&self) -> Vec<Layout> {
-        vec![Layout {
-            kind: self.kind,
-            len: self.pitch() * self.height,
-        }]
+        vec![Layout::new(self.kind, self.pitch() * self.height)]
     }
 
     fn reference(&self, inputs: &[Array], outputs: &mut [Array]) {
@@ -331,7 +323,7 @@ impl Problem for Picture {
         work.operations(Operation::F32MultiplyAdd, self.elements() * neighbours * 4)
     }
 
-    fn tolerance(&self) -> Tolerance {
+    fn tolerance(&self, _: Fill) -> Tolerance {
         match self.kind {
             // Rounding to the next integer.
             Kind::U8 | Kind::U16 => Tolerance::Absolute(1.0),

@@ -12,25 +12,21 @@
 mod action;
 
 use crate::array::{Array, Fill, Layout};
-use crate::family::{Family, LENGTHS, Ladder, Lesson, OnCpu, Outcome, Problem, Variant, Work};
+use crate::family::{Family, LENGTHS, Ladder, OnCpu, Outcome, Problem, Variant, Work};
 
 use action::{Action, Boxed, Digest, Fault, Log, State, bind};
 
-/// The family.
-#[must_use]
-pub fn family() -> Family {
+pub(super) fn family() -> Family {
     let about = "eight steps for each number, with a state, a fault and a log";
     Family {
         name: "composition",
         about: "a state, a fault and a log carried through steps: what combinators cost",
         source: "C++: 60 times the plain loop's time, 6 times its code",
         source_size: "",
-        lesson: Lesson {
-            wins: "Whatever the compiler can see through: iterators and combinators with known types become \
-                    the plain loop.",
-            loses: "Boxed closures are calls that cannot be inlined. A log that every step makes anew \
-                    allocates for each number; the source's wrappers did both, for each element.",
-        },
+        wins: "Whatever the compiler can see through: iterators and combinators with known types become the \
+               plain loop.",
+        loses: "Boxed closures are calls that cannot be inlined. A log that every step makes anew allocates \
+                for each number; the source's wrappers did both, for each element.",
         ladders: vec![Box::new(
             Ladder::new("composition", about, variants())
                 .checks(|| LENGTHS.map(|numbers| Chain { numbers }).into())

@@ -9,9 +9,7 @@ use crate::family::{OnGpu, Outcome, Variant, lanes};
 
 pub(super) fn variants() -> Vec<Variant<Count>> {
     let of = |name, idea, walk, width| {
-        Variant::gpu(name, idea, move |p: &Count, call: OnGpu<'_>| {
-            counted(p, &call, walk, width)
-        })
+        Variant::gpu(name, idea, move |p: &Count, call| counted(p, call, walk, width))
     };
     let blocks = "a vector for each unit, a count for each cube";
     let sequences = "512 planes, a contiguous sequence for each";

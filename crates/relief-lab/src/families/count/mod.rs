@@ -14,22 +14,18 @@ use relief_numeric::select::cpu::{Wanted, count};
 
 use super::part;
 use crate::array::{Array, Fill, Layout};
-use crate::family::{Family, Ladder, Lesson, OnCpu, Outcome, Problem, Variant, Work};
+use crate::family::{Family, Ladder, OnCpu, Outcome, Problem, Variant, Work};
 
-/// The family.
-#[must_use]
-pub fn family() -> Family {
+pub(super) fn family() -> Family {
     Family {
         name: "count",
         about: "how many words are not zero: reading, and nothing else",
         source: "2^24 u32 on the compaction article's GTX 690",
         source_size: "2^24 u32",
-        lesson: Lesson {
-            wins: "Wide loads, and enough of them in flight: 8 192 sequences read vectors and write 8 192 counts, where a vector a thread writes \
-                   one for every block.",
-            loses: "Loads of single words leave memory waiting. 512 sequences are too few threads for a device of today: \
-                    on 2^28 words they take longer than blocks do.",
-        },
+        wins: "Wide loads, and enough of them in flight: 8 192 sequences read vectors and write 8 192 \
+               counts, where a vector a thread writes one for every block.",
+        loses: "Loads of single words leave memory waiting. 512 sequences are too few threads for a device \
+                of today: on 2^28 words they take longer than blocks do.",
         ladders: vec![Box::new(ladder())],
     }
 }

@@ -17,17 +17,15 @@ use relief_raster::{Depth, Rect};
 use self::white::Way;
 use super::{Distance, Reach, profile};
 use crate::array::Layout;
-use crate::family::{Failure, OnGpu, Outcome, Variant};
+use crate::family::{Failure, Outcome, Variant};
 
 // rung: distance on gpu: production = it takes `bits`, `tiles` or `rows` by the radius
 
 pub(super) fn variants(reach: Reach) -> Vec<Variant<Distance>> {
     let white = |name, idea, way, source| {
-        Variant::gpu(name, idea, move |p: &Distance, call: OnGpu<'_>| {
-            white::run(p, &call, way)
-        })
-        .scratch(squares)
-        .source(source)
+        Variant::gpu(name, idea, move |p: &Distance, call| white::run(p, call, way))
+            .scratch(|p| vec![Layout::of::<u32>(p.stored())])
+            .source(source)
     };
     let mut variants = vec![
         white(
@@ -57,13 +55,13 @@ pub(super) fn variants(reach: Reach) -> Vec<Variant<Distance>> {
         Variant::gpu(
             "black",
             "each pixel looks outwards for the nearest white one",
-            |p: &Distance, call: OnGpu<'_>| black::run(p, &call),
+            black::run,
         )
         .source("90 ms"),
         Variant::gpu(
             "separable",
             "distances along columns, then outwards along rows, four pixels for each unit",
-            |p: &Distance, call: OnGpu<'_>| separable::run(p, &call),
+            separable::run,
         )
         .scratch(|problem| vec![Layout::of::<u8>(problem.stored())]),
     ];
@@ -111,11 +109,6 @@ pub(super) fn variants(reach: Reach) -> Vec<Variant<Distance>> {
     variants
 }
 
-/// A minimum for each pixel, in rows as far apart as those of the mask.
-fn squares(problem: &Distance) -> Vec<Layout> {
-    vec![Layout::of::<u32>(problem.stored())]
-}
-
 /// One of production's ways: of a device, memory between its steps, a mask and a place in it, a profile, a band, and where it goes.
 type Render =
     fn(&Gpu, Option<&Buffer>, &Plane, (i64, i64), &Profile, Rect, &Buffer, u32) -> Result<(), DeviceError>;
@@ -130,7 +123,7 @@ fn production(
     // uploaded last is kept, and as much memory as the last picture needed.
     let kept: Mutex<Vec<(u32, Profile)>> = Mutex::default();
     let between: Mutex<Option<Buffer>> = Mutex::default();
-    Variant::gpu(name, idea, move |problem: &Distance, call: OnGpu<'_>| {
+    Variant::gpu(name, idea, move |problem: &Distance, call| {
         if problem.pixels() == 0 {
             return Ok(());
         }

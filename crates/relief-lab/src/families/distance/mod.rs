@@ -20,24 +20,20 @@ mod gpu;
 use rayon::prelude::*;
 
 use crate::array::{Array, Fill, Layout, mix};
-use crate::family::{Class, Failure, Family, Ladder, Lesson, Outcome, Problem, Rows, Scale, Work};
+use crate::family::{Class, Failure, Family, Ladder, Outcome, Problem, Rows, Scale, Work};
 
-/// The family.
-#[must_use]
-pub fn family() -> Family {
+pub(super) fn family() -> Family {
     Family {
         name: "distance",
         about: "a function of the distance to the nearest white pixel within a radius",
         source: "RTX 2070, CUDA 10.2, R = 15",
         source_size: "",
-        lesson: Lesson {
-            wins: "The winner does not look at pixels one by one: 32 pixels of a column share a word, \
-                    offset by offset (small radii), or distances along columns are kept in shared memory \
-                    and searched outwards along rows (`tiles`).",
-            loses: "The source's atomics do R² work for each white pixel, and to leave out what lies beyond a white \
-                    neighbour helps only on masks with long lines. A plain read before the atomic costs more than it saves \
-                    on a device with fast atomics.",
-        },
+        wins: "The winner does not look at pixels one by one: 32 pixels of a column share a word, offset by \
+               offset (small radii), or distances along columns are kept in shared memory and searched \
+               outwards along rows (`tiles`).",
+        loses: "The source's atomics do R² work for each white pixel, and to leave out what lies beyond a \
+                white neighbour helps only on masks with long lines. A plain read before the atomic costs \
+                more than it saves on a device with fast atomics.",
         ladders: vec![ladder(Reach::Near), ladder(Reach::Far)],
     }
 }
@@ -100,12 +96,20 @@ struct Distance {
 
 /// The function of the squared distance: neither smooth nor monotonic.
 fn profile(radius: u32) -> Vec<u8> {
-    (0..=u64::from(radius * radius) + 1)
-        .map(|a| mix(5, a) as u8)
-        .collect()
+    let squares = 0..=u64::from(radius * radius) + 1;
+    squares.map(|a| mix(5, a) as u8).collect()
 }
 
 impl Distance {
+    const fn new((width, height): (usize, usize), (radius, mask): (u32, Mask)) -> Self {
+        Self {
+            width,
+            height,
+            radius,
+            mask,
+        }
+    }
+
     const fn squared(&self) -> u32 {
         self.radius * self.radius
     }
@@ -216,10 +220,8 @@ impl Problem for Distance {
                     if dx * dx >= least {
                         break;
                     }
-                    for x in [x.checked_sub(dx), Some(x + dx).filter(|x| *x < gaps.len())]
-                        .into_iter()
-                        .flatten()
-                    {
+                    let (before, after) = (x.checked_sub(dx), Some(x + dx).filter(|x| *x < gaps.len()));
+                    for x in before.into_iter().chain(after) {
                         least = least.min(dx * dx + usize::from(gaps[x]).pow(2));
                     }
                 }
@@ -281,12 +283,7 @@ fn ladder(reach: Reach) -> Box<Ladder<Distance>> {
 /// single row, and with them masks without a white pixel and of lines; the first of them also where there is nothing to compute
 /// and where all is less than the radius. A single pixel is white and black.
 fn checks(kinds: &[(u32, Mask)]) -> Vec<Distance> {
-    let of = |(width, height), (radius, mask)| Distance {
-        width,
-        height,
-        radius,
-        mask,
-    };
+    let of = Distance::new;
     let first = kinds[0];
     let (radius, _) = kinds[kinds.len() - 1];
     let mut checks = [(0, 0), (0, 5), (16, 0), (16, 1)]
@@ -311,12 +308,7 @@ fn checks(kinds: &[(u32, Mask)]) -> Vec<Distance> {
 /// Masks of which a word for each pixel takes more than 2^32 bytes, and of which a byte does: few white pixels, so that those
 /// that start at white ones see the end, and many, for those that start at black ones.
 fn huge(radius: u32, one_in: u32) -> Vec<Distance> {
-    let of = |(width, height), one_in| Distance {
-        width,
-        height,
-        radius,
-        mask: Mask::OneIn(one_in),
-    };
+    let of = |size, one_in| Distance::new(size, (radius, Mask::OneIn(one_in)));
     let (words, bytes) = ((32_784, 32_777), (65_600, 65_551));
     vec![of(words, one_in), of(bytes, one_in), of(bytes, 2)]
 }
@@ -331,18 +323,11 @@ fn cases(scale: Scale, radius: u32) -> Vec<Distance> {
         (Class::Gpu, true) => &[1 << 24],
         (Class::Gpu, false) => &[1 << 20, 10_240 * 10_240],
     };
-    let asked = scale.size.map(|size| [size]);
-    let sizes = asked.as_ref().map_or(sizes, |size| &size[..]);
     let mut cases = Vec::new();
-    for size in sizes {
+    for size in scale.or_these(sizes) {
         let width = (size.isqrt() as usize).next_multiple_of(16).max(16);
-        let height = (*size as usize).div_ceil(width);
-        cases.extend(Mask::KINDS.map(|mask| Distance {
-            width,
-            height,
-            radius,
-            mask,
-        }));
+        let height = (size as usize).div_ceil(width);
+        cases.extend(Mask::KINDS.map(|mask| Distance::new((width, height), (radius, mask))));
     }
     cases
 }

@@ -15,8 +15,8 @@ use atomics::{Place, count};
 
 pub(super) fn variants(kind: Kind) -> Vec<Variant<Histogram>> {
     let of = |name, idea, place, width| {
-        Variant::gpu(name, idea, move |p: &Histogram, call: OnGpu<'_>| {
-            count(p, &call, place, width)
+        Variant::gpu(name, idea, move |p: &Histogram, call| {
+            count(p, call, place, width)
         })
     };
     let mut variants = vec![of(
@@ -27,42 +27,35 @@ pub(super) fn variants(kind: Kind) -> Vec<Variant<Histogram>> {
     )];
     let bits = 8 * kind.bytes() as u32;
     if bits == 8 {
+        let scalar = "counters of a cube in shared memory";
+        let quad = "four words for each unit at a time";
         variants.extend([
-            of(
-                "shared atomics",
-                "counters of a cube in shared memory",
-                Place::Cube,
-                1,
-            ),
-            of(
-                "shared atomics quad",
-                "four words for each unit at a time",
-                Place::Cube,
-                4,
-            ),
+            of("shared atomics", scalar, Place::Cube, 1),
+            of("shared atomics quad", quad, Place::Cube, 4),
         ]);
     }
-    let run = |p: &Histogram, call: OnGpu<'_>| by_route(p, &call, default(p.bits()), Route::Memory);
     let memory = Variant::gpu(
         "counts in memory",
         "a unit adds to the counts of 64 bits themselves",
-        run,
+        |p: &Histogram, call| by_route(p, call, default(p.bits()), Route::Memory),
     );
     variants.push(memory.scratch(scratch));
     if bits == 16 {
         variants.extend(SHARED.map(|(name, idea, bits, bytes)| {
             let route = Route::Values { bits, bytes };
-            let run = move |p: &Histogram, call: OnGpu<'_>| by_route(p, &call, DEFAULT_OF_WORDS, route);
-            Variant::gpu(name, idea, run).scratch(scratch)
+            Variant::gpu(name, idea, move |p, call| {
+                by_route(p, call, DEFAULT_OF_WORDS, route)
+            })
+            .scratch(scratch)
         }));
     }
     variants.push(
         Variant::gpu(
             "production",
             "a counter of bytes for each lane; counters of 16 bits for all words, or an eighth of the values; on software one, or the counts",
-            |p: &Histogram, call: OnGpu<'_>| {
+            |p: &Histogram, call| {
                 let route = Route::fitting(call.gpu, p.bits(), p.len as u64);
-                by_route(p, &call, call.tuning, route)
+                by_route(p, call, call.tuning, route)
             },
         )
         .scratch(scratch)

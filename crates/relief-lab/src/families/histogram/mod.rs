@@ -16,23 +16,19 @@ mod photograph;
 
 use self::photograph::photograph;
 use crate::array::{Array, Fill, Kind, Layout, mix};
-use crate::family::{Class, Failure, Family, Ladder, Lesson, Outcome, Problem, Scale, Work};
+use crate::family::{Class, Failure, Family, Ladder, Outcome, Problem, Scale, Work};
 
-/// The family.
-#[must_use]
-pub fn family() -> Family {
+pub(super) fn family() -> Family {
     Family {
         name: "histogram",
         about: "how often each value occurs: additions that meet",
         source: "no figures",
         source_size: "",
-        lesson: Lesson {
-            wins: "A counter for each value and lane in shared memory: no lane waits for another whatever \
-                    the distribution, and a vector of equal bytes is one addition.",
-            loses: "Atomics in memory serialise on common values, most of all where all samples are equal. \
-                    Counters shared by a block do the same within it. Words of 16 bits need 65 536 counters, which fit shared memory only as \
-                    halves, with wraps noted in memory.",
-        },
+        wins: "A counter for each value and lane in shared memory: no lane waits for another whatever the \
+               distribution, and a vector of equal bytes is one addition.",
+        loses: "Atomics in memory serialise on common values, most of all where all samples are equal. \
+                Counters shared by a block do the same within it. Words of 16 bits need 65 536 counters, \
+                which fit shared memory only as halves, with wraps noted in memory.",
         ladders: vec![
             Box::new(ladder("histogram/u8", Kind::U8)),
             Box::new(ladder("histogram/u16", Kind::U16)),
@@ -69,11 +65,8 @@ fn all(kind: Kind, scale: Scale) -> Vec<Histogram> {
     let of = |len: &u64| Histogram::new(kind, *len as usize, Values::Uniform);
     let mut all: Vec<Histogram> = sizes.iter().map(of).collect();
     let largest = sizes.last().copied().unwrap_or(0) as usize;
-    all.extend(
-        Values::ALL[1..]
-            .iter()
-            .map(|values| Histogram::new(kind, largest, *values)),
-    );
+    let others = Values::ALL[1..].iter();
+    all.extend(others.map(|values| Histogram::new(kind, largest, *values)));
     if kind == Kind::U8 {
         all.extend(photograph().map(|picture| match picture {
             Ok(_) => Histogram::new(kind, largest, Values::Photograph),
@@ -183,25 +176,18 @@ impl Problem for Histogram {
     }
 
     fn inputs(&self, fill: Fill) -> Vec<Array> {
-        let layout = Layout {
-            kind: self.kind,
-            len: self.len,
-        };
+        let layout = Layout::new(self.kind, self.len);
         if fill == Fill::Structured || self.values == Values::Uniform {
             return vec![Array::filled(layout, fill, 1)];
         }
         // Values that take time to make repeat after a while.
         const PERIOD: usize = 1 << 22;
         let values = self.values;
+        let once = Array::from_fn(self.len.min(PERIOD), |i| (values.at(i) * 65_536.0) as u16);
+        let at = |i: usize| once.slice::<u16>()[i % PERIOD];
         vec![match self.kind {
-            Kind::U8 => {
-                let once = Array::from_fn(self.len.min(PERIOD), |i| (values.at(i) * 256.0) as u8);
-                Array::from_fn(self.len, |i| once.slice::<u8>()[i % PERIOD])
-            }
-            _ => {
-                let once = Array::from_fn(self.len.min(PERIOD), |i| (values.at(i) * 65_536.0) as u16);
-                Array::from_fn(self.len, |i| once.slice::<u16>()[i % PERIOD])
-            }
+            Kind::U8 => Array::from_fn(self.len, |i| (at(i) >> 8) as u8),
+            _ => Array::from_fn(self.len, at),
         }]
     }
 
@@ -216,14 +202,8 @@ impl Problem for Histogram {
             counts[2 * value + 1] += u32::from(counts[2 * value] == 0);
         };
         match self.kind {
-            Kind::U8 => inputs[0]
-                .slice::<u8>()
-                .iter()
-                .for_each(|v| count(usize::from(*v))),
-            _ => inputs[0]
-                .slice::<u16>()
-                .iter()
-                .for_each(|v| count(usize::from(*v))),
+            Kind::U8 => inputs[0].slice::<u8>().iter().for_each(|v| count((*v).into())),
+            _ => inputs[0].slice::<u16>().iter().for_each(|v| count((*v).into())),
         }
     }
 

@@ -13,12 +13,12 @@ pub(super) fn variants() -> Vec<Variant<Integral>> {
         Variant::cpu(
             "naive",
             "the sum of the row so far, added to the sum above",
-            |p, call| each(p, call, &Naive),
+            |p, call| each(p, call, false),
         ),
         Variant::cpu(
             "threads",
             "strips of columns that stay in the nearest cache, in as many bands at a time as there are threads",
-            |p, call| each(p, call, &Bands),
+            |p, call| each(p, call, true),
         )
         .scratch(bands)
         .production(),
@@ -31,67 +31,53 @@ fn bands(problem: &Integral) -> Vec<Layout> {
     vec![Layout::of::<u32>(sums * problem.sums.words() as usize)]
 }
 
-/// A way of summing.
-trait Way {
-    fn sum<S: Sum>(&self, problem: &Integral, from: &[S::Sample], to: &mut [S], scratch: &mut [S]);
-}
-
-fn each(problem: &Integral, call: OnCpu<'_>, way: &impl Way) -> Outcome {
+fn each(problem: &Integral, call: OnCpu<'_>, threads: bool) -> Outcome {
     match problem.sums {
-        Sums::Short => run::<u32>(problem, call, way),
-        Sums::Long => run::<u64>(problem, call, way),
-        Sums::Floats => run::<f32>(problem, call, way),
+        Sums::Short => run::<u32>(problem, call, threads),
+        Sums::Long => run::<u64>(problem, call, threads),
+        Sums::Floats => run::<f32>(problem, call, threads),
     }
     Ok(())
 }
 
-fn run<S: Sum>(problem: &Integral, call: OnCpu<'_>, way: &impl Way) {
-    let from = bytemuck::cast_slice(call.inputs[0].bytes());
+fn run<S: Sum>(problem: &Integral, call: OnCpu<'_>, threads: bool) {
+    let picture = Picture {
+        samples: bytemuck::cast_slice(call.inputs[0].bytes()),
+        width: problem.width,
+        height: problem.height,
+        pitch: problem.pitch_in(),
+    };
     let to: &mut [S] = bytemuck::cast_slice_mut(call.outputs[0].bytes_mut());
+    let pitch = problem.pitch_out();
     if problem.width == 0 {
         return;
     }
-    let scratch = call.scratch.first_mut();
-    let scratch = scratch.map(|scratch| bytemuck::cast_slice_mut(scratch.bytes_mut()));
-    way.sum(problem, from, to, scratch.unwrap_or_default());
+    if threads {
+        let scratch = bytemuck::cast_slice_mut(call.scratch[0].bytes_mut());
+        by_threads(picture, scratch, to, pitch);
+    } else {
+        naive(problem, picture.samples, to);
+    }
     // What follows in a row is as if there were zeros.
-    for row in to.chunks_mut(problem.pitch_out()) {
+    for row in to.chunks_mut(pitch) {
         let last = row[problem.width - 1];
         row[problem.width..].fill(last);
     }
 }
 
-struct Naive;
-
-impl Way for Naive {
-    fn sum<S: Sum>(&self, problem: &Integral, from: &[S::Sample], to: &mut [S], _: &mut [S]) {
-        let (width, pitch) = (problem.width, problem.pitch_out());
-        // rung: integral on cpu: naive
-        for (y, row) in from.chunks(problem.pitch_in()).enumerate() {
-            let (above, here) = to[..(y + 1) * pitch].split_at_mut(y * pitch);
-            let above = above.chunks(pitch).next_back();
-            let mut sum = S::default();
-            for x in 0..width {
-                sum = S::plus(sum, S::one(row[x]));
-                here[x] = above.map_or(sum, |above| S::plus(sum, above[x]));
-            }
+fn naive<S: Sum>(problem: &Integral, from: &[S::Sample], to: &mut [S]) {
+    let (width, pitch) = (problem.width, problem.pitch_out());
+    // rung: integral on cpu: naive
+    for (y, row) in from.chunks(problem.pitch_in()).enumerate() {
+        let (above, here) = to[..(y + 1) * pitch].split_at_mut(y * pitch);
+        let above = above.chunks(pitch).next_back();
+        let mut sum = S::default();
+        for x in 0..width {
+            sum = S::plus(sum, S::one(row[x]));
+            here[x] = above.map_or(sum, |above| S::plus(sum, above[x]));
         }
-        // end
     }
-}
-
-struct Bands;
-
-impl Way for Bands {
-    fn sum<S: Sum>(&self, problem: &Integral, from: &[S::Sample], to: &mut [S], scratch: &mut [S]) {
-        let picture = Picture {
-            samples: from,
-            width: problem.width,
-            height: problem.height,
-            pitch: problem.pitch_in(),
-        };
-        by_threads(picture, scratch, to, problem.pitch_out());
-    }
+    // end
 }
 
 /// Computes an integral image by as many bands at a time as there are threads: what they have summed they find in their caches

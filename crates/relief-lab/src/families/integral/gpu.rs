@@ -18,7 +18,7 @@ pub(super) fn variants(sums: Sums) -> Vec<Variant<Integral>> {
             Variant::gpu(
                 "two scans, transposes",
                 "rows are scanned, transposed, scanned, transposed back",
-                |p: &Integral, call| by_transposes(p, &call),
+                by_transposes,
             )
             .scratch(|p| {
                 let turned = p.height.next_multiple_of(4) * p.pitch_out();
@@ -30,8 +30,8 @@ pub(super) fn variants(sums: Sums) -> Vec<Variant<Integral>> {
         Variant::gpu(
             "carries first",
             "what enters each tile first, then everything in one pass",
-            |p: &Integral, call: OnGpu<'_>| {
-                let (from, to) = operands(p, &call)?;
+            |p: &Integral, call| {
+                let (from, to) = operands(p, call)?;
                 let size = (p.width as u32, p.height as u32);
                 production::integral_with(call.gpu, call.tuning, p.sums, size, from, to, &call.scratch[0])?;
                 Ok(())

@@ -17,7 +17,7 @@ mod windows;
 use relief_numeric::integral::Sums;
 
 use crate::array::{Array, Fill, Layout};
-use crate::family::{Class, Family, Ladder, Lesson, Problem, Tolerance, Work, sides};
+use crate::family::{Class, Family, Ladder, Problem, Tolerance, Work, sides};
 
 fn ladder(
     name: &'static str,
@@ -39,19 +39,15 @@ fn ladder(
     Box::new(ladder.huge(move || vec![of(huge)]))
 }
 
-/// The family.
-#[must_use]
-pub fn family() -> Family {
+pub(super) fn family() -> Family {
     Family {
         name: "integral",
         about: "the sum of all samples left of and above each: scans along both axes",
         source: "none: named as what scans are for",
         source_size: "",
-        lesson: Lesson {
-            wins: "What enters each tile is computed first, by sums of tiles alone, and then everything \
-                    in one pass: the picture is read about once more, and no tile waits for another.",
-            loses: "Two scans with transposes move the picture four times.",
-        },
+        wins: "What enters each tile is computed first, by sums of tiles alone, and then everything in one \
+               pass: the picture is read about once more, and no tile waits for another.",
+        loses: "Two scans with transposes move the picture four times.",
         ladders: vec![
             ladder(
                 "integral/u8",
@@ -159,20 +155,12 @@ impl Problem for Integral {
                 let place = y * pitch + x;
                 match self.sums {
                     Sums::Floats => {
-                        sum += if x < self.width {
-                            f64::from(from.slice::<f32>()[at])
-                        } else {
-                            0.0
-                        };
+                        sum += f64::from(from.slice::<f32>()[at]);
                         columns[x] += sum;
                         outputs[0].slice_mut::<f32>()[place] = columns[x] as f32;
                     }
                     Sums::Short | Sums::Long => {
-                        exact += if x < self.width {
-                            u64::from(from.slice::<u8>()[at])
-                        } else {
-                            0
-                        };
+                        exact += u64::from(from.slice::<u8>()[at]);
                         whole[x] += exact;
                         let to = outputs[0].slice_mut::<u32>();
                         if self.sums == Sums::Short {
@@ -188,14 +176,11 @@ impl Problem for Integral {
     }
 
     fn work(&self) -> Work {
-        let samples = self.elements();
-        Work::bytes(
-            samples * u64::from(self.sums.bits()) / 8,
-            4 * samples * u64::from(self.sums.words()),
-        )
+        let (samples, bits) = (self.elements(), u64::from(self.sums.bits()));
+        Work::bytes(samples * bits / 8, 4 * samples * u64::from(self.sums.words()))
     }
 
-    fn tolerance(&self) -> Tolerance {
+    fn tolerance(&self, _: Fill) -> Tolerance {
         match self.sums {
             Sums::Floats => Tolerance::Relative(1e-4),
             _ => Tolerance::Exact,

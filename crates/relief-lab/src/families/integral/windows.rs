@@ -233,7 +233,7 @@ mod gpu {
             .production()]
     }
 
-    fn run(problem: &Windows, call: OnGpu<'_>) -> Outcome {
+    fn run(problem: &Windows, call: &OnGpu<'_>) -> Outcome {
         let size = (problem.width as u32, problem.height as u32);
         let matrix = |buffer, samples: usize, bytes: usize| Matrix {
             buffer,

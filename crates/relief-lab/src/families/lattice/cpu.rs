@@ -6,17 +6,14 @@ use relief_kernels::lattice::{Blend, copies, overlap};
 use relief_kernels::repeat::cpu::expand_part;
 use relief_raster::{Rect, View, ViewMut};
 
-use super::{Copies, Mean, mean};
+use super::{Copies, Mean, mean, quotient};
 use crate::array::{Array, Layout};
 use crate::family::{OnCpu, Outcome, Variant};
 
 pub(super) fn variants() -> Vec<Variant<Mean>> {
     let scratch = |problem: &Mean| {
-        let words = cell_words(&problem.0);
-        vec![
-            Layout::of::<u8>(problem.0.period().cell() as usize),
-            Layout::of::<u32>(2 * words),
-        ]
+        let cell = Layout::of::<u8>(problem.0.period().cell() as usize);
+        vec![cell, Layout::of::<u32>(2 * cell_words(&problem.0))]
     };
     vec![
         Variant::cpu(
@@ -56,14 +53,7 @@ pub(super) fn variants() -> Vec<Variant<Mean>> {
 fn target(problem: &Mean, call: OnCpu<'_>) -> Outcome {
     let pattern = call.inputs[0].slice::<u8>();
     each_pixel(&problem.0, call.outputs[0].slice_mut::<u8>(), |places| {
-        let (mut sum, mut n) = (0, 0);
-        for sample in places.map(|place| pattern[place]) {
-            if sample != 0 {
-                sum += u32::from(sample);
-                n += 1;
-            }
-        }
-        mean(sum, n)
+        mean(places.map(|place| pattern[place]))
     });
     Ok(())
 }
@@ -99,10 +89,7 @@ pub(super) fn each_pixel<T>(
 pub(super) fn clipped(start: i64, len: usize, whole: usize) -> (usize, std::ops::Range<usize>) {
     let from = start.clamp(0, whole as i64);
     let to = (start + len as i64).clamp(from, whole as i64);
-    (
-        from as usize,
-        (from - start) as usize..(from - start) as usize + (to - from) as usize,
-    )
+    (from as usize, (from - start) as usize..(to - start) as usize)
 }
 
 /// Calls `row` with the place in the raster and the run of the pattern, for every row of every copy.
@@ -117,10 +104,8 @@ pub(super) fn each_run(copies: &Copies, mut row: impl FnMut(usize, std::ops::Ran
         }
         for (k, py) in rows.enumerate() {
             let start = py * copies.size.0;
-            row(
-                (y + k) * copies.pitch() + x,
-                start + columns.start..start + columns.end,
-            );
+            let run = start + columns.start..start + columns.end;
+            row((y + k) * copies.pitch() + x, run);
         }
     }
 }
@@ -143,7 +128,7 @@ fn added(problem: &Mean, call: OnCpu<'_>) -> Outcome {
     });
     let out = call.outputs[0].slice_mut::<u8>();
     for ((sum, n), out) in sums.iter().zip(counts).zip(out) {
-        *out = mean(*sum, *n);
+        *out = quotient(*sum, *n);
     }
     Ok(())
 }
@@ -190,14 +175,8 @@ fn repeat(copies: &Copies, cell: &Array, out: &mut Array, parts: usize) {
     let parts = out.bytes_mut().par_chunks_mut(rows * pitch).enumerate();
     parts.for_each(|(k, out)| {
         let height = out.len() / pitch;
-        expand_part(
-            cell,
-            period,
-            0,
-            (k * rows) as i64,
-            ViewMut::new(out, width, height, pitch),
-            width * copies.height,
-        );
+        let (out, whole) = (ViewMut::new(out, width, height, pitch), width * copies.height);
+        expand_part(cell, period, 0, (k * rows) as i64, out, whole);
     });
 }
 
@@ -206,10 +185,8 @@ const TILE: usize = 512;
 
 /// The rows of tiles, dealt to the threads: each is swept tile by tile.
 fn tiles(copies: &Copies) -> Vec<std::ops::Range<usize>> {
-    (0..copies.height)
-        .step_by(TILE)
-        .map(|top| top..copies.height.min(top + TILE))
-        .collect()
+    let tops = (0..copies.height).step_by(TILE);
+    tops.map(|top| top..copies.height.min(top + TILE)).collect()
 }
 
 fn scratch_words(lattice: &Copies, width: usize, height: usize) -> usize {
@@ -230,10 +207,8 @@ fn accumulated(problem: &Mean, call: OnCpu<'_>) -> Outcome {
     let words = scratch_words(lattice, TILE, TILE);
     let scratch: &mut [u64] = bytemuck::cast_slice_mut(call.scratch[0].bytes_mut());
     let out = call.outputs[0].slice_mut::<u8>().par_chunks_mut(TILE * pitch);
-    let rows = tiles(lattice)
-        .into_par_iter()
-        .zip(out)
-        .zip(scratch.par_chunks_mut(words));
+    let rows = tiles(lattice).into_par_iter().zip(out);
+    let rows = rows.zip(scratch.par_chunks_mut(words));
     rows.for_each(|((rows, out), scratch)| {
         let mut out = ViewMut::new(out, width, rows.len(), pitch);
         for left in (0..width).step_by(TILE) {

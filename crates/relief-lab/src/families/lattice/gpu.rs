@@ -19,7 +19,7 @@ use self::scatter::{Dealt, Write};
 use super::stores::Agreeing;
 use super::{Copies, Mean};
 use crate::array::Layout;
-use crate::family::{OnGpu, Outcome, Variant};
+use crate::family::{Outcome, Variant, tuning};
 
 /// The layouts of `cell vectors`: the rows that a unit repeats are its items.
 const SPACE: Space = Space {
@@ -28,11 +28,7 @@ const SPACE: Space = Space {
     vectors: &[4],
 };
 
-const DEFAULT: Tuning = Tuning {
-    units: 256,
-    items: 8,
-    vector: 4,
-};
+const DEFAULT: Tuning = tuning(256, 8, 4);
 
 // rung: lattice on gpu: fused = the engine's kernel of trees, made of an expression
 
@@ -42,7 +38,7 @@ pub(super) fn variants() -> Vec<Variant<Mean>> {
         Variant::gpu(
             "atomic",
             "each copy added to a sum and a count in a word by atomics, then divided",
-            |p: &Mean, call: OnGpu<'_>| scatter::added(&p.0, &call),
+            |p: &Mean, call| scatter::added(&p.0, call),
         )
         .scratch(|p| vec![Layout::of::<u32>(p.0.stored())]),
         direct(),
@@ -54,9 +50,9 @@ pub(super) fn variants() -> Vec<Variant<Mean>> {
 
 pub(super) fn stores() -> Vec<Variant<Agreeing>> {
     let of = |name, idea, dealt, write| {
-        Variant::gpu(name, idea, move |p: &Agreeing, call: OnGpu<'_>| {
+        Variant::gpu(name, idea, move |p: &Agreeing, call| {
             fill(call.gpu, &call.outputs[0], call.outputs[0].words(), 0)?;
-            scatter::written(&p.copies, &call, dealt, write)
+            scatter::written(&p.copies, call, dealt, write)
         })
     };
     let cube = "a cube for each copy, units next to each other";
@@ -80,7 +76,7 @@ fn direct() -> Variant<Mean> {
     Variant::gpu(
         "direct",
         "rows of copies listed, then blended: production where no cell fits",
-        move |Mean(copies): &Mean, call: OnGpu<'_>| {
+        move |Mean(copies): &Mean, call| {
             let plane = |bytes: &[u8]| kept::plane(call.gpu, copies, bytes);
             let lattice = Lattice {
                 pattern: kept.of(call.gpu, copies, &call.inputs[0], plane)?,
@@ -103,7 +99,7 @@ fn fused() -> Variant<Mean> {
     Variant::gpu(
         "fused",
         "the leaf of a fused kernel; its cell was folded and stored before",
-        move |Mean(copies): &Mean, call: OnGpu<'_>| {
+        move |Mean(copies): &Mean, call| {
             let fold = |bytes: &[u8]| kept::cell(call.gpu, copies, bytes);
             let cell = kept.of(call.gpu, copies, &call.inputs[0], fold)?;
             let band = Rect::sized(copies.width as u64, copies.height as u64);

@@ -25,30 +25,33 @@ use rayon::prelude::*;
 use relief_raster::Period;
 
 use crate::array::{Array, Fill, Layout};
-use crate::family::{Class, Family, Ladder, Lesson, Problem, Rows, Scale, Work};
+use crate::family::{Class, Family, Ladder, Problem, Rows, Scale, Work};
 
-/// The family.
-#[must_use]
-pub fn family() -> Family {
+pub(super) fn family() -> Family {
     Family {
         name: "lattice",
         about: "copies of a pattern at every i·u + j·v, blended where they overlap",
         source: "RTX 2070, CUDA 10.2; i9-9900K, one thread",
         source_size: "",
-        lesson: Lesson {
-            wins: "A lattice of integer vectors is periodic: one cell is blended once and then repeated \
-                    at the speed of memory, however many copies overlap.",
-            loses: "The loop over the target blends every pixel again. Atomic additions do the work copy \
-                    by copy, with a read and a write each. In `lattice/stores` an atomic is faster than a \
-                    store only where neighbouring threads write pixels far apart; which hardware counter \
-                    would show why has not been recorded.",
-        },
+        wins: "A lattice of integer vectors is periodic: one cell is blended once and then repeated at the \
+               speed of memory, however many copies overlap.",
+        loses: "The loop over the target blends every pixel again. Atomic additions do the work copy by \
+                copy, with a read and a write each. In `lattice/stores` an atomic is faster than a store \
+                only where neighbouring threads write pixels far apart; which hardware counter would show \
+                why has not been recorded.",
         ladders: vec![Box::new(means()), Box::new(stores::ladder())],
     }
 }
 
-/// The mean of `n` bytes, 0 for none.
-fn mean(sum: u32, n: u32) -> u8 {
+/// The mean of those that are not 0, 0 for none.
+fn mean(samples: impl Iterator<Item = u8>) -> u8 {
+    let set = samples.filter(|sample| *sample != 0);
+    let (sum, n) = set.fold((0, 0), |(sum, n), sample| (sum + u32::from(sample), n + 1));
+    quotient(sum, n)
+}
+
+/// The sum of `n` bytes by their number, rounded.
+fn quotient(sum: u32, n: u32) -> u8 {
     (2 * sum + n).checked_div(2 * n).unwrap_or(0) as u8
 }
 
@@ -126,6 +129,14 @@ impl Copies {
         Period::spanned(self.u, self.v).unwrap_or(Period::ONE)
     }
 
+    /// Vectors, offset and the pattern's size, in the order in which kernels take them.
+    #[cfg(feature = "gpu")]
+    const fn numbers(&self) -> [i64; 8] {
+        let (width, height) = (self.size.0 as i64, self.size.1 as i64);
+        let (u, v, offset) = (self.u, self.v, self.offset);
+        [u.0, u.1, v.0, v.1, offset.0, offset.1, width, height]
+    }
+
     /// Copies over a pixel, on average.
     fn overlap(&self) -> f64 {
         (self.size.0 * self.size.1) as f64 / self.determinant().abs() as f64
@@ -149,25 +160,18 @@ impl Copies {
         let (w, h) = (self.size.0 as i64 - 1, self.size.1 as i64 - 1);
         // A pixel is (s, t) past the corner of its cell, s and t from 0 to 1, and lies in the pattern of copy (i, j) where
         // (s − i, t − j) are coordinates of a place in it.
-        self.extent([(0, 0), (w, 0), (0, h), (w, h)])
-            .map(|(least, most)| {
-                (
-                    (-most - slack).ceil() as i64,
-                    (1.0 - least + slack).floor() as i64,
-                )
-            })
+        let cells = |(least, most): (f64, f64)| {
+            let first = (-most - slack).ceil() as i64;
+            (first, (1.0 - least + slack).floor() as i64)
+        };
+        self.extent([(0, 0), (w, 0), (0, h), (w, h)]).map(cells)
     }
 
     /// All (i, j) whose copies can meet the raster, as ranges with both ends.
     fn all(&self) -> [(i64, i64); 2] {
-        let (left, top) = (
-            -(self.size.0 as i64) - self.offset.0,
-            -(self.size.1 as i64) - self.offset.1,
-        );
-        let (right, bottom) = (
-            self.width as i64 - self.offset.0,
-            self.height as i64 - self.offset.1,
-        );
+        let (x, y) = self.offset;
+        let (left, top) = (-(self.size.0 as i64) - x, -(self.size.1 as i64) - y);
+        let (right, bottom) = (self.width as i64 - x, self.height as i64 - y);
         self.extent([(left, top), (right, top), (left, bottom), (right, bottom)])
             .map(|(least, most)| (least.floor() as i64, most.ceil() as i64))
     }
@@ -190,18 +194,9 @@ impl Copies {
     }
 
     fn label(&self) -> String {
-        let Self {
-            width,
-            height,
-            size,
-            u,
-            v,
-            ..
-        } = self;
-        format!(
-            "{width} × {height}, {} × {} along {u:?} and {v:?}",
-            size.0, size.1
-        )
+        let (width, height, (across, down)) = (self.width, self.height, self.size);
+        let (u, v) = (self.u, self.v);
+        format!("{width} × {height}, {across} × {down} along {u:?} and {v:?}")
     }
 }
 
@@ -231,14 +226,7 @@ impl Problem for Mean {
         let rows = outputs[0].slice_mut::<u8>().par_chunks_mut(self.0.pitch().max(1));
         rows.enumerate().for_each(|(y, row)| {
             for (x, out) in row[..self.0.width].iter_mut().enumerate() {
-                let (mut sum, mut n) = (0, 0);
-                for sample in self.0.over(x, y).map(|place| pattern[place]) {
-                    if sample != 0 {
-                        sum += u32::from(sample);
-                        n += 1;
-                    }
-                }
-                *out = mean(sum, n);
+                *out = mean(self.0.over(x, y).map(|place| pattern[place]));
             }
         });
     }
@@ -265,9 +253,8 @@ fn means() -> Ladder<Mean> {
         })
         // Of fewer rows a word for each sample is more than 2^32 bytes already.
         .huge(move || {
-            [4 * 4_103, 4 * 16_411]
-                .map(|rows| of((65_600, rows), (3, 5)))
-                .into()
+            let of = |rows| of((65_600, rows), (3, 5));
+            [4 * 4_103, 4 * 16_411].map(of).into()
         })
 }
 

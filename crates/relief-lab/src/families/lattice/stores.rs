@@ -27,11 +27,8 @@ pub(super) struct Agreeing {
 
 impl Problem for Agreeing {
     fn label(&self) -> String {
-        format!(
-            "{}, {:.2} over a pixel",
-            self.copies.label(),
-            self.copies.overlap()
-        )
+        let (label, overlap) = (self.copies.label(), self.copies.overlap());
+        format!("{label}, {overlap:.2} over a pixel")
     }
 
     fn elements(&self) -> u64 {
@@ -57,9 +54,8 @@ impl Problem for Agreeing {
 
     fn reference(&self, inputs: &[Array], outputs: &mut [Array]) {
         let pattern = inputs[0].slice::<u32>();
-        let rows = outputs[0]
-            .slice_mut::<u32>()
-            .par_chunks_mut(self.copies.pitch().max(1));
+        let pitch = self.copies.pitch().max(1);
+        let rows = outputs[0].slice_mut::<u32>().par_chunks_mut(pitch);
         rows.enumerate().for_each(|(y, row)| {
             for (x, out) in row[..self.copies.width].iter_mut().enumerate() {
                 *out = self.copies.over(x, y).next().map_or(0, |place| pattern[place]);
@@ -118,8 +114,7 @@ fn cases(scale: Scale) -> Vec<Agreeing> {
         1 << 22
     };
     let rasters = rasters(match (scale.class, scale.quick) {
-        (Class::Gpu, _) => scale,
-        (_, true) => scale,
+        (Class::Gpu, _) | (_, true) => scale,
         (_, false) => Scale {
             size: Some(scale.or(wanted)),
             ..scale

@@ -118,7 +118,7 @@ fn swept(ladder: Ladder<Read>, access: Access, k: usize, len: usize) -> Ladder<R
 
 fn variants(source: &'static str) -> Vec<Variant<Read>> {
     let variants = vec![
-        Variant::cpu("plain", "one after the other", |read: &Read, call: OnCpu<'_>| {
+        Variant::cpu("plain", "one after the other", |read: &Read, call| {
             gather(read, call.inputs[0].slice(), 0, call.outputs[0].slice_mut());
             Ok(())
         }),
@@ -156,7 +156,7 @@ mod gpu {
     #![allow(unsafe_code)]
 
     use cubecl::prelude::*;
-    use relief_kernels::device::{Operand, cubes, launch};
+    use relief_kernels::device::{Operand, launch, line};
 
     use super::{Access, Read};
     use crate::family::{OnGpu, Outcome, Variant};
@@ -165,11 +165,11 @@ mod gpu {
 
     pub(super) fn variants(source: &'static str) -> Vec<Variant<Read>> {
         vec![
-            Variant::gpu("plain", "a word for each unit", |read, call| run(read, &call, 1)).source(source),
+            Variant::gpu("plain", "a word for each unit", |read, call| run(read, call, 1)).source(source),
             Variant::gpu(
                 "quad",
                 "a unit makes four words and stores them at once",
-                |read, call| run(read, &call, 4),
+                |read, call| run(read, call, 4),
             ),
         ]
     }
@@ -179,12 +179,11 @@ mod gpu {
         if vectors == 0 {
             return Ok(());
         }
-        let grid = cubes(call.gpu, vectors.div_ceil(UNITS));
         let (from, to) = (&call.inputs[0], &call.outputs[0]);
         // SAFETY: places of the input are clamped to its last word, and outputs hold whole vectors.
         launch!(
-            call.gpu, "map access", &(read.access, width), &[Operand::write("the output", &call.outputs[0])],
-            (grid, CubeDim::new_1d(UNITS)),
+            call.gpu, "map access", &(read.access, width), &[Operand::write("the output", to)],
+            line(call.gpu, vectors, UNITS),
             unsafe gather(
                 width as usize, from.array(1), to.array(width as usize), read.k as u32, read.len as u32,
                 from.words() as u32 - 1, width, read.access))?;

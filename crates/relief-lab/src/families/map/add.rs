@@ -112,8 +112,8 @@ mod gpu {
                 vector,
             };
             // end
-            Variant::gpu(name, idea, move |problem: &Add, call: OnGpu<'_>| {
-                added(problem, &call, tuning)
+            Variant::gpu(name, idea, move |problem: &Add, call| {
+                added(problem, call, tuning)
             })
         };
         vec![
@@ -122,12 +122,12 @@ mod gpu {
             Variant::gpu(
                 "boxes",
                 "the device copies the terms of a cube to it, and the sums from it",
-                |problem: &Add, call: OnGpu<'_>| boxes::add(problem, &call),
+                boxes::add,
             ),
             Variant::gpu(
                 "several quads",
                 "quads, as many for each unit as tuned",
-                |problem: &Add, call| added(problem, &call, call.tuning),
+                |problem: &Add, call| added(problem, call, call.tuning),
             )
             .tuned("map add", SPACE, DEFAULT)
             .production(),

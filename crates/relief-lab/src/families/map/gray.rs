@@ -50,7 +50,7 @@ fn cases(scale: Scale) -> Vec<Colours> {
 
 pub(super) fn ladder() -> Ladder<Colours> {
     let variants = vec![
-        Variant::cpu("plain", "a colour at a time", |_: &Colours, call: OnCpu<'_>| {
+        Variant::cpu("plain", "a colour at a time", |_: &Colours, call| {
             plain(call.inputs[0].slice(), call.outputs[0].slice_mut());
             Ok(())
         }),
@@ -106,30 +106,22 @@ mod gpu {
     use relief_numeric::map::gpu::{DEFAULT, GRAY_SPACE, gray_with};
 
     use super::Colours;
-    use crate::family::{OnGpu, Outcome, Variant};
+    use crate::family::{OnGpu, Outcome, Variant, tuning};
 
     pub(super) fn variants() -> Vec<Variant<Colours>> {
-        let of = |name, idea, loads| {
-            Variant::gpu(name, idea, move |problem: &Colours, call: OnGpu<'_>| {
-                run(problem, &call, loads)
-            })
-        };
-        let one = Tuning {
-            units: UNITS,
-            items: 1,
-            vector: 4,
-        };
+        let of = |name, idea, loads| Variant::gpu(name, idea, move |p: &Colours, call| run(p, call, loads));
+        let one = tuning(UNITS, 1, 4);
         vec![
             of("bytes", "every byte by a load of its own", Loads::Bytes),
             of("words", "three words make one", Loads::Words),
             // rung: map on gpu: vectors = production's kernel, as of `several vectors`, once for each unit
             Variant::gpu("vectors", "three vectors make one", move |problem, call| {
-                made(problem, &call, one)
+                made(problem, call, one)
             }),
             Variant::gpu(
                 "several vectors",
                 "48 bytes make 16, as often for each unit as tuned",
-                |problem, call| made(problem, &call, call.tuning),
+                |problem, call| made(problem, call, call.tuning),
             )
             .tuned("map gray", GRAY_SPACE, DEFAULT)
             .production(),

@@ -24,11 +24,8 @@ impl Problem for Picture {
     }
 
     fn inputs(&self, fill: Fill) -> Vec<Array> {
-        vec![Array::filled(
-            Layout::of::<f32>(self.width * self.height),
-            fill,
-            1,
-        )]
+        let layout = Layout::of::<f32>(self.width * self.height);
+        vec![Array::filled(layout, fill, 1)]
     }
 
     fn outputs(&self) -> Vec<Layout> {
@@ -54,21 +51,13 @@ pub(super) fn ladder() -> Ladder<Picture> {
         Variant::cpu(
             "plain",
             "one after the other, as the compiler likes it",
-            |_: &Picture, call: OnCpu<'_>| {
-                let values = call.inputs[0].slice::<f32>();
-                for (value, out) in values.iter().zip(call.outputs[0].slice_mut::<f32>()) {
-                    *out = FACTOR * value;
-                }
+            |_: &Picture, call| {
+                double(call.inputs[0].slice(), call.outputs[0].slice_mut());
                 Ok(())
             },
         ),
         Variant::cpu("threads", "a part for each thread, ordinary stores", |_, call| {
-            parts(call, |values, out| {
-                values
-                    .iter()
-                    .zip(out)
-                    .for_each(|(value, out)| *out = FACTOR * value)
-            })
+            parts(call, double)
         }),
         Variant::cpu(
             "production",
@@ -97,14 +86,18 @@ pub(super) fn ladder() -> Ladder<Picture> {
         .huge(move || vec![of((32_768, 32_769))])
 }
 
+fn double(values: &[f32], out: &mut [f32]) {
+    for (value, out) in values.iter().zip(out) {
+        *out = FACTOR * value;
+    }
+}
+
 fn parts(call: OnCpu<'_>, scale: impl Fn(&[f32], &mut [f32]) + Sync) -> Outcome {
     let values = call.inputs[0].slice::<f32>();
     let part = part(values.len());
     let outputs = call.outputs[0].slice_mut::<f32>().par_chunks_mut(part);
-    values
-        .par_chunks(part)
-        .zip(outputs)
-        .for_each(|(values, out)| scale(values, out));
+    let parts = values.par_chunks(part).zip(outputs);
+    parts.for_each(|(values, out)| scale(values, out));
     Ok(())
 }
 
@@ -113,7 +106,7 @@ mod gpu {
     #![allow(unsafe_code)]
 
     use cubecl::prelude::*;
-    use relief_kernels::device::{Operand, launch};
+    use relief_kernels::device::{Operand, cover, launch};
     use relief_numeric::map::gpu::{DEFAULT, SPACE, scale_with};
 
     use super::{FACTOR, Picture};
@@ -124,12 +117,12 @@ mod gpu {
             Variant::gpu(
                 "blocks 16 × 16",
                 "a pixel for each unit of a square cube",
-                |picture, call| blocks(picture, &call, (16, 16)),
+                |picture, call| blocks(picture, call, (16, 16)),
             ),
             Variant::gpu(
                 "rows",
                 "a pixel for each unit of a cube along a row",
-                |picture, call| blocks(picture, &call, (256, 1)),
+                |picture, call| blocks(picture, call, (256, 1)),
             ),
             Variant::gpu(
                 "several quads",
@@ -146,10 +139,8 @@ mod gpu {
     }
 
     fn blocks(picture: &Picture, call: &OnGpu<'_>, (width, height): (u32, u32)) -> Outcome {
-        let cubes = (
-            (picture.width as u32).div_ceil(width),
-            (picture.height as u32).div_ceil(height),
-        );
+        let size = (picture.width as u32, picture.height as u32);
+        let cubes = (size.0.div_ceil(width), size.1.div_ceil(height));
         if cubes.0 == 0 || cubes.1 == 0 {
             return Ok(());
         }
@@ -159,10 +150,9 @@ mod gpu {
         let (values, out) = (&call.inputs[0], &call.outputs[0]);
         // SAFETY: columns and rows are compared with the picture's, and both buffers hold it.
         launch!(
-            call.gpu, "scale blocks", &(width, height), &[Operand::write("the output", &call.outputs[0])],
-            (CubeCount::Static(cubes.0, cubes.1, 1), CubeDim::new_2d(width, height)),
-            unsafe scale_pixels(
-                values.array(1), out.array(1), picture.width as u32, picture.height as u32, FACTOR))?;
+            call.gpu, "scale blocks", &(width, height), &[Operand::write("the output", out)],
+            cover(size, (width, height)),
+            unsafe scale_pixels(values.array(1), out.array(1), size.0, size.1, FACTOR))?;
         Ok(())
     }
 

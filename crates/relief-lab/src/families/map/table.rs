@@ -67,7 +67,7 @@ pub(super) fn sixteen() -> Ladder<Lookup<u16>> {
 
 fn variants<S: Sample + Element>() -> Vec<Variant<Lookup<S>>> {
     let variants = vec![
-        Variant::cpu("plain", "a sample at a time", |_: &Lookup<S>, call: OnCpu<'_>| {
+        Variant::cpu("plain", "a sample at a time", |_: &Lookup<S>, call| {
             let table = call.inputs[1].slice::<S>();
             look_up(table, call.inputs[0].slice(), call.outputs[0].slice_mut());
             Ok(())
@@ -99,21 +99,16 @@ fn look_up<S: Sample>(table: &[S], samples: &[S], out: &mut [S]) {
 
 fn map<S: Sample>(table: &[S], samples: &[S], out: &mut [S]) {
     let len = samples.len();
-    cpu::map(
-        table,
-        View::new(samples, len, 1, len),
-        ViewMut::new(out, len, 1, len),
-    );
+    let (samples, out) = (View::new(samples, len, 1, len), ViewMut::new(out, len, 1, len));
+    cpu::map(table, samples, out);
 }
 
 fn parts<S: Sample + Element>(call: OnCpu<'_>) -> Outcome {
     let (samples, table) = (call.inputs[0].slice::<S>(), call.inputs[1].slice::<S>());
     let part = stored_part(samples.len(), size_of::<S>());
     let outputs = call.outputs[0].slice_mut::<S>().par_chunks_mut(part);
-    samples
-        .par_chunks(part)
-        .zip(outputs)
-        .for_each(|(samples, out)| map(table, samples, out));
+    let parts = samples.par_chunks(part).zip(outputs);
+    parts.for_each(|(samples, out)| map(table, samples, out));
     Ok(())
 }
 
@@ -122,7 +117,7 @@ mod gpu {
     #![allow(unsafe_code)]
 
     use cubecl::prelude::*;
-    use relief_kernels::device::{Operand, cubes, launch};
+    use relief_kernels::device::{Operand, launch, line};
     use relief_kernels::table::gpu::{DEFAULT, SPACE, map_with};
     use relief_raster::{Depth, Sample};
 
@@ -131,45 +126,29 @@ mod gpu {
 
     pub(super) fn variants<S: Sample>(depth: Depth) -> Vec<Variant<Lookup<S>>> {
         let own = |name, idea, place, vector| {
-            Variant::gpu(name, idea, move |problem: &Lookup<S>, call: OnGpu<'_>| {
-                run(problem, &call, depth, place, vector)
+            Variant::gpu(name, idea, move |p: &Lookup<S>, call| {
+                run(p, call, depth, place, vector)
             })
         };
+        let scalar = "the table where it lies, a word for each unit";
+        let quad = "the table where it lies, four words for each unit";
         let mut variants = vec![
-            own(
-                "memory scalar",
-                "the table where it lies, a word for each unit",
-                Place::Memory,
-                1,
-            ),
-            own(
-                "memory quad",
-                "the table where it lies, four words for each unit",
-                Place::Memory,
-                4,
-            ),
+            own("memory scalar", scalar, Place::Memory, 1),
+            own("memory quad", quad, Place::Memory, 4),
         ];
         if depth == Depth::Eight {
-            variants.push(own(
-                "shared packed",
-                "four entries for each shared word, four words for each unit",
-                Place::Packed,
-                4,
-            ));
+            let idea = "four entries for each shared word, four words for each unit";
+            variants.push(own("shared packed", idea, Place::Packed, 4));
         }
         let idea = match depth {
             Depth::Eight => "four entries for each shared word, several vectors for each unit",
             Depth::Sixteen => "the table where it lies, several vectors for each unit",
         };
-        let production = Variant::gpu(
-            "several quads",
-            idea,
-            move |problem: &Lookup<S>, call: OnGpu<'_>| {
-                let words = (problem.len * size_of::<S>()).div_ceil(4);
-                let (from, table, to) = (&call.inputs[0], &call.inputs[1], &call.outputs[0]);
-                Ok(map_with(call.gpu, call.tuning, depth, table, from, to, words)?)
-            },
-        );
+        let production = Variant::gpu("several quads", idea, move |problem: &Lookup<S>, call| {
+            let words = (problem.len * size_of::<S>()).div_ceil(4);
+            let (from, table, to) = (&call.inputs[0], &call.inputs[1], &call.outputs[0]);
+            Ok(map_with(call.gpu, call.tuning, depth, table, from, to, words)?)
+        });
         variants.push(production.tuned(kernel(depth), SPACE, DEFAULT).production());
         variants
     }
@@ -202,16 +181,13 @@ mod gpu {
             return Ok(());
         }
         let count = words / vector;
-        let grid = cubes(call.gpu, count.div_ceil(UNITS));
-        let shape = (depth.bits(), place);
-        let (bits, place) = shape;
+        let (bits, width) = (depth.bits(), vector as usize);
         let (source, table, out) = (&call.inputs[0], &call.inputs[1], &call.outputs[0]);
-        let width = vector as usize;
         // SAFETY: places are compared with `count`, and both buffers hold as many vectors; the table has an entry for
         // every sample.
         launch!(
-            call.gpu, "table ladder", &(shape, vector), &[Operand::write("the output", &call.outputs[0])],
-            (grid, CubeDim::new_1d(UNITS)),
+            call.gpu, "table ladder", &(bits, place, vector), &[Operand::write("the output", out)],
+            line(call.gpu, count, UNITS),
             unsafe look_up(
                 width, table.array(1), source.array(width), out.array(width), count, bits, place, width))?;
         Ok(())
@@ -230,8 +206,7 @@ mod gpu {
         let mut shared = SharedMemory::<u32>::new(64usize);
         if comptime!(place != Place::Memory) {
             if UNIT_POS < 64u32 {
-                let packed = table[UNIT_POS as usize];
-                shared[UNIT_POS as usize] = packed;
+                shared[UNIT_POS as usize] = table[UNIT_POS as usize];
             }
             sync_cube();
         }

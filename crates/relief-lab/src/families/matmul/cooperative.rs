@@ -25,9 +25,8 @@ const RIGHT_PITCH: u32 = SIDE + 8;
 
 pub(super) fn run(p: &Halves, call: &OnGpu<'_>) -> Outcome {
     if !offered(call.gpu, p.half) {
-        return Err(Failure::Unsupported(
-            "the device has no cooperative matrices of 16 × 16 × 16".to_owned(),
-        ));
+        let reason = "the device has no cooperative matrices of 16 × 16 × 16";
+        return Err(Failure::Unsupported(reason.to_owned()));
     }
     let [rows, inner, columns] = [p.shape.rows, p.shape.inner, p.shape.columns].map(|side| side as u32);
     if rows.max(inner).max(columns) >= 1 << 15 {
@@ -76,7 +75,6 @@ fn offered(gpu: &Gpu, half: Half) -> bool {
 }
 
 #[cube(launch_unchecked)]
-#[allow(clippy::too_many_arguments)]
 fn multiply<E: Float>(
     left: &Array<E>,
     right: &Array<E>,

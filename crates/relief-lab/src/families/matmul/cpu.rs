@@ -107,9 +107,8 @@ pub(super) fn deal<T: Operand>(
 /// Packs the right operand in about so many parts: of blocks, and of one block whole panels.
 fn pack<T: Operand>(right: Matrix<'_, T>, packed: &mut [f32], wanted: usize) -> Outcome {
     let (inner, columns) = (right.rows(), right.columns());
-    let width = columns
-        .div_ceil(wanted.div_ceil(inner.div_ceil(INNER).max(1)))
-        .next_multiple_of(PANEL);
+    let strips = wanted.div_ceil(inner.div_ceil(INNER).max(1));
+    let width = columns.div_ceil(strips).next_multiple_of(PANEL);
     let mut parts = Vec::new();
     let blocks = packed.chunks_mut(packed_len(INNER, columns)).enumerate();
     for (block, packed) in blocks {

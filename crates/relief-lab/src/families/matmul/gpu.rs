@@ -7,7 +7,7 @@ use relief_kernels::policy::Tuning;
 use relief_numeric::matmul::gpu as production;
 
 use super::Product;
-use crate::family::{Failure, OnGpu, Outcome, Variant};
+use crate::family::{Failure, OnGpu, Outcome, Variant, tuning};
 
 /// The side of a cube of the first variants, and of their tiles.
 const TILE: u32 = 16;
@@ -27,7 +27,7 @@ enum Step {
 }
 
 pub(super) fn variants() -> Vec<Variant<Product>> {
-    let of = |name, idea, step| Variant::gpu(name, idea, move |p: &Product, call| simple(p, &call, step));
+    let of = |name, idea, step| Variant::gpu(name, idea, move |p: &Product, call| simple(p, call, step));
     vec![
         of(
             "naive",
@@ -58,19 +58,12 @@ pub(super) fn variants() -> Vec<Variant<Product>> {
         Variant::gpu(
             "double-buffered",
             "the next slices are on their way meanwhile; 8 × 8 sums",
-            |p: &Product, call: OnGpu<'_>| {
-                let squares = Tuning {
-                    units: 256,
-                    items: 64,
-                    vector: 8,
-                };
-                blocks(p, &call, Some(squares))
-            },
+            |p, call| blocks(p, call, Some(tuning(256, 64, 8))),
         ),
         Variant::gpu(
             "blocks",
             "up to 8 × 16 sums for each unit; smaller tiles where those would leave the device idle",
-            |p: &Product, call: OnGpu<'_>| blocks(p, &call, None),
+            |p, call| blocks(p, call, None),
         )
         .tuned(production::NAME, production::SPACE, production::DEFAULT)
         .production(),
@@ -118,11 +111,8 @@ fn simple(p: &Product, call: &OnGpu<'_>, step: Step) -> Outcome {
         Step::Squares | Step::Vectors => rows.div_ceil(128) * columns.div_ceil(128),
     };
     let (left, right, result) = (&call.inputs[0], &call.inputs[1], &call.outputs[0]);
-    let (inner, pitch, output) = (
-        p.inner as u32,
-        p.pitch() as u32,
-        [Operand::write("the output", result)],
-    );
+    let (inner, pitch) = (p.inner as u32, p.pitch() as u32);
+    let output = [Operand::write("the output", result)];
     let square = CubeDim::new_2d(TILE, TILE);
     let line = CubeDim::new_1d;
     // A kernel, its cubes and the width of its vectors, if it has any; the width of the three arrays; what else it takes.
@@ -148,7 +138,6 @@ fn simple(p: &Product, call: &OnGpu<'_>, step: Step) -> Outcome {
 
 /// A unit for each sum.
 #[cube(launch_unchecked)]
-#[allow(clippy::too_many_arguments)]
 fn sums(
     left: &Array<f32>,
     right: &Array<f32>,
@@ -191,7 +180,6 @@ fn sums(
 
 /// Tiles of both in shared memory.
 #[cube(launch_unchecked)]
-#[allow(clippy::too_many_arguments)]
 fn tiles(
     left: &Array<f32>,
     right: &Array<f32>,
@@ -246,7 +234,6 @@ fn tiles(
 
 /// Eight rows of sums for each unit, `across` columns of them, 1 or 8: 64 × 64 or 128 × 128 of a cube.
 #[cube(launch_unchecked)]
-#[allow(clippy::too_many_arguments)]
 fn eight_rows(
     left: &Array<f32>,
     right: &Array<f32>,
@@ -332,7 +319,6 @@ fn eight_rows(
 
 /// 8 × 8 sums for each unit, by vectors of four. Widths and pitches are in vectors.
 #[cube(launch_unchecked)]
-#[allow(clippy::too_many_arguments)]
 fn vectors<N: Size>(
     left: &Array<Vector<f32, N>>,
     right: &Array<Vector<f32, N>>,

@@ -12,14 +12,14 @@ use relief_numeric::matmul::{bf16, f16};
 use relief_numeric::matrix::Matrix;
 
 use super::cpu::scratch_of_deal;
-use super::{PERIOD, product};
+use super::{PERIOD, Product, product};
 use crate::array::{Array, Fill, Layout};
 use crate::families::whole_factor;
 use crate::family::{Failure, Ladder, OnCpu, Operation, Outcome, Problem, Tolerance, Variant, Work};
 
 /// The ladder of a kind of number.
 pub(super) fn ladder(name: &'static str, about: &'static str, half: Half) -> Box<Ladder<Halves>> {
-    let all = move |shapes: Vec<super::Product>| -> Vec<Halves> {
+    let all = move |shapes: Vec<Product>| -> Vec<Halves> {
         shapes.into_iter().map(|shape| Halves { half, shape }).collect()
     };
     let ladder = Ladder::new(name, about, variants()).checks(move || all(super::checks()));
@@ -52,16 +52,14 @@ impl Half {
 #[derive(Clone, Copy)]
 pub(super) struct Halves {
     pub(super) half: Half,
-    pub(super) shape: super::Product,
+    pub(super) shape: Product,
 }
 
 impl Halves {
     /// Numbers from one row of each operand to the next.
     pub(super) const fn pitches(&self) -> [usize; 2] {
-        [
-            self.shape.inner.next_multiple_of(8),
-            self.shape.columns.next_multiple_of(8),
-        ]
+        let Product { inner, columns, .. } = self.shape;
+        [inner.next_multiple_of(8), columns.next_multiple_of(8)]
     }
 
     /// Random numbers of 0…1, or every second 0 and others whole numbers whose sums are exact, that repeat after some rows.
@@ -91,10 +89,6 @@ impl Problem for Halves {
             Half::Bf16 => "bf16",
         };
         self.shape.label().replace("f32", name)
-    }
-
-    fn elements(&self) -> u64 {
-        self.shape.elements()
     }
 
     fn inputs(&self, fill: Fill) -> Vec<Array> {
@@ -135,50 +129,41 @@ impl Problem for Halves {
         Work::bytes(read / 2, written).operations(operation, self.shape.steps())
     }
 
-    fn tolerance(&self) -> Tolerance {
-        // Matrix instructions may cut where others round, and add in steps of their own.
-        Tolerance::Relative(self.shape.inner.max(16) as f64 / 4_194_304.0)
-    }
-
-    fn tolerance_of(&self, fill: Fill) -> Tolerance {
+    fn tolerance(&self, fill: Fill) -> Tolerance {
         match fill {
-            Fill::Random => self.tolerance(),
+            // Matrix instructions may cut where others round, and add in steps of their own.
+            Fill::Random => Tolerance::Relative(self.shape.inner.max(16) as f64 / 4_194_304.0),
             Fill::Structured => Tolerance::Exact,
         }
     }
 }
 
+type Run = fn(&Halves, OnCpu<'_>) -> Outcome;
+
 fn variants() -> Vec<Variant<Halves>> {
+    let of = |name, idea, f16: Run, bf16: Run| {
+        Variant::cpu(name, idea, move |p: &Halves, call| match p.half {
+            Half::F16 => f16(p, call),
+            Half::Bf16 => bf16(p, call),
+        })
+    };
+    let idea = "all threads pack the right operand, then take rows each";
     vec![
-        Variant::cpu(
-            "rows",
-            "the inner loop widens a row",
-            |p: &Halves, call| match p.half {
-                Half::F16 => rows::<f16>(p, call),
-                Half::Bf16 => rows::<bf16>(p, call),
-            },
-        ),
-        Variant::cpu(
-            "threads",
-            "all threads pack the right operand, then take rows each",
-            |p: &Halves, call| match p.half {
-                Half::F16 => threads::<f16>(p, call),
-                Half::Bf16 => threads::<bf16>(p, call),
-            },
-        )
+        of("rows", "the inner loop widens a row", rows::<f16>, rows::<bf16>),
+        of("threads", idea, threads::<f16>, threads::<bf16>)
         .scratch(|p| scratch_of_deal(p.shape.inner, p.shape.columns))
         .production(),
         #[cfg(feature = "gpu")]
         Variant::gpu(
             "cooperative matrices",
             "the runtime's matrices of 16 × 16: planes of 32 × 32 sums, slices through registers",
-            |p: &Halves, call: crate::family::OnGpu<'_>| super::cooperative::run(p, &call),
+            super::cooperative::run,
         ),
         #[cfg(feature = "gpu")]
         Variant::gpu(
             "matrix instructions",
             "planes of 64 × 64 sums, slices in boxes that the device copies, operands of the next products loaded meanwhile",
-            |p: &Halves, call: crate::family::OnGpu<'_>| {
+            |p: &Halves, call| {
                 let shape = gpu::Shape {
                     rows: p.shape.rows as u32,
                     inner: p.shape.inner as u32,

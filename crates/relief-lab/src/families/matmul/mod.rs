@@ -23,12 +23,10 @@ use rayon::prelude::*;
 use self::halves::Half;
 use crate::array::{Array, Fill, Layout};
 use crate::families::factors;
-use crate::family::{Class, Family, Ladder, Lesson, Operation, Problem, Scale, Tolerance, Work};
+use crate::family::{Class, Family, Ladder, Operation, Problem, Scale, Tolerance, Work};
 use crate::quantity::count;
 
-/// The family.
-#[must_use]
-pub fn family() -> Family {
+pub(super) fn family() -> Family {
     let variants = on_both!(cpu::variants(), gpu::variants());
     let f32 = Ladder::new("matmul/f32", "C(i, j) = Σ A(i, k)·B(k, j), f32", variants);
     Family {
@@ -36,14 +34,11 @@ pub fn family() -> Family {
         about: "matrix × matrix: how often a number is used where it is at hand",
         source: "AMD Radeon HD 5750: 8.3–36.9 GFLOPS with transfers",
         source_size: "",
-        lesson: Lesson {
-            wins: "Each number that is fetched is used more often: 64 to 128 sums a thread in registers, \
-                    vectors from shared memory, and slices that the device copies itself while others are \
-                    multiplied.",
-            loses: "Uncoalesced loads cost the most, then loads for every product: shared memory is slower \
-                    than registers too, so one sum a thread waits for it. Where cuBLAS is ahead on 16 \
-                    bits, it uses instructions for groups of warps that the runtime does not offer.",
-        },
+        wins: "Each number that is fetched is used more often: 64 to 128 sums a thread in registers, vectors \
+               from shared memory, and slices that the device copies itself while others are multiplied.",
+        loses: "Uncoalesced loads cost the most, then loads for every product: shared memory is slower than \
+                registers too, so one sum a thread waits for it. Where cuBLAS is ahead on 16 bits, it uses \
+                instructions for groups of warps that the runtime does not offer.",
         ladders: vec![
             Box::new(f32.checks(checks).cases(cases)),
             halves::ladder(
@@ -84,7 +79,7 @@ fn cases(scale: Scale) -> Vec<Product> {
         (Class::Gpu, true) => &[4_096],
         (Class::Gpu, false) => &[1_024, 4_096, 8_192],
     };
-    sides.iter().copied().map(square).collect()
+    sides.iter().map(|side| square(*side)).collect()
 }
 
 /// Rows of the left operand before they repeat.
@@ -136,10 +131,6 @@ impl Problem for Product {
         format!("{rows} × {inner} × {columns} f32")
     }
 
-    fn elements(&self) -> u64 {
-        self.rows as u64 * self.columns as u64
-    }
-
     fn inputs(&self, fill: Fill) -> Vec<Array> {
         vec![
             self.left(fill),
@@ -152,9 +143,7 @@ impl Problem for Product {
     }
 
     fn reference(&self, inputs: &[Array], outputs: &mut [Array]) {
-        let (left, right) = (inputs[0].slice::<f32>(), inputs[1].slice::<f32>());
-        let result = outputs[0].slice_mut::<f32>();
-        product(self, left, right, result);
+        product(self, inputs[0].slice(), inputs[1].slice(), outputs[0].slice_mut());
     }
 
     fn work(&self) -> Work {
@@ -162,13 +151,9 @@ impl Problem for Product {
         Work::bytes(read, 4 * self.elements()).operations(Operation::F32MultiplyAdd, self.steps())
     }
 
-    fn tolerance(&self) -> Tolerance {
-        Tolerance::Relative(self.inner.max(16) as f64 / 16_777_216.0)
-    }
-
-    fn tolerance_of(&self, fill: Fill) -> Tolerance {
+    fn tolerance(&self, fill: Fill) -> Tolerance {
         match fill {
-            Fill::Random => self.tolerance(),
+            Fill::Random => Tolerance::Relative(self.inner.max(16) as f64 / 16_777_216.0),
             Fill::Structured => Tolerance::Exact,
         }
     }

@@ -26,26 +26,22 @@ enum Step {
 }
 
 pub(super) fn variants(side: Side) -> Vec<Variant<Product>> {
-    let of = |name, idea, step| Variant::gpu(name, idea, move |p: &Product, call| simple(p, &call, step));
+    let of = |name, idea, step| Variant::gpu(name, idea, move |p: &Product, call| simple(p, call, step));
     match side {
         Side::Columns => vec![
             Variant::gpu(
                 "matrix product",
                 "the production kernel of products of matrices, with one row",
-                |p: &Product, call: OnGpu<'_>| {
+                |p: &Product, call| {
                     let shape = product::Shape {
                         rows: 1,
                         inner: p.rows as u32,
                         columns: p.columns as u32,
                     };
                     let rows = |buffer, pitch| product::Rows { buffer, pitch };
-                    Ok(product::multiply(
-                        call.gpu,
-                        shape,
-                        rows(&call.inputs[1], p.rows.next_multiple_of(4) as u32),
-                        rows(&call.inputs[0], p.columns as u32),
-                        rows(&call.outputs[0], p.columns as u32),
-                    )?)
+                    let x = rows(&call.inputs[1], p.rows.next_multiple_of(4) as u32);
+                    let [matrix, y] = [&call.inputs[0], &call.outputs[0]].map(|it| rows(it, p.columns as u32));
+                    Ok(product::multiply(call.gpu, shape, x, matrix, y)?)
                 },
             )
             .source("9 266–11 468 ms"),
@@ -65,8 +61,8 @@ pub(super) fn variants(side: Side) -> Vec<Variant<Product>> {
             Variant::gpu(
                 "split",
                 "blocks of rows, a cube for 128 columns of each and a launch for their sums; few blocks in one cube",
-                |p: &Product, call: OnGpu<'_>| {
-                    let (x, matrix) = (&call.inputs[1], matrix(p, &call));
+                |p: &Product, call| {
+                    let (x, matrix) = (&call.inputs[1], matrix(p, call));
                     let (y, scratch) = (&call.outputs[0], &call.scratch[0]);
                     Ok(production::vector_matrix_with(call.gpu, call.tuning, x, matrix, y, scratch)?)
                 },
@@ -101,8 +97,8 @@ pub(super) fn variants(side: Side) -> Vec<Variant<Product>> {
             Variant::gpu(
                 "blocks",
                 "a cube takes several rows at once, planes short ones",
-                |p: &Product, call: OnGpu<'_>| {
-                    let (x, matrix) = (&call.inputs[1], matrix(p, &call));
+                |p: &Product, call| {
+                    let (x, matrix) = (&call.inputs[1], matrix(p, call));
                     let (y, scratch) = (&call.outputs[0], &call.scratch[0]);
                     Ok(production::matrix_vector_with(call.gpu, call.tuning, matrix, x, y, scratch)?)
                 },
@@ -291,7 +287,6 @@ fn along_row(matrix: &Array<f32>, x: &Array<f32>, y: &mut Array<f32>, rows: u32,
 
 /// A plane for each row, of `width` vectors.
 #[cube(launch_unchecked)]
-#[allow(clippy::too_many_arguments)]
 fn planes<N: Size>(
     matrix: &Array<Vector<f32, N>>,
     x: &Array<Vector<f32, N>>,

@@ -18,24 +18,19 @@ use rayon::prelude::*;
 
 use crate::array::{Array, Fill, Layout};
 use crate::families::factors;
-use crate::family::{Class, Family, Ladder, Lesson, Operation, Problem, Scale, Tolerance, Work};
+use crate::family::{Class, Family, Ladder, Operation, Problem, Scale, Tolerance, Work};
 use crate::quantity::count;
 
-/// The family.
-#[must_use]
-pub fn family() -> Family {
+pub(super) fn family() -> Family {
     Family {
         name: "matvec",
         about: "a matrix and a vector: each number is used once",
         source: "AMD Radeon HD 5750; 12 288² took 2 452 ms on its CPU",
         source_size: "12 288 × 12 288 f32",
-        lesson: Lesson {
-            wins: "Straight from memory: a number of the matrix is used once, so nothing is worth \
-                    staging. Several rows at once let a load of x serve all of them.",
-            loses: "Tiles of both in shared memory pay barriers for data that is not used again. A thread \
-                    a row reads numbers a row apart. The kernel of matrix products wastes 127 of 128 of \
-                    its sums.",
-        },
+        wins: "Straight from memory: a number of the matrix is used once, so nothing is worth staging. \
+               Several rows at once let a load of x serve all of them.",
+        loses: "Tiles of both in shared memory pay barriers for data that is not used again. A thread a row \
+                reads numbers a row apart. The kernel of matrix products wastes 127 of 128 of its sums.",
         ladders: vec![
             ladder("matvec/rows", "y(r) = Σ M(r, c)·x(c), f32", Side::Rows),
             ladder("matvec/columns", "y(c) = Σ x(r)·M(r, c), f32", Side::Columns),
@@ -68,10 +63,10 @@ fn checks(side: Side) -> Vec<Product> {
 }
 
 fn cases(scale: Scale, side: Side) -> Vec<Product> {
-    let whole = |n: u64| (n.isqrt() as usize).next_multiple_of(4);
     let of = |(rows, columns)| Product::new(side, rows, columns);
     if let Some(size) = scale.size {
-        return vec![of((whole(size), whole(size)))];
+        let whole = (size.isqrt() as usize).next_multiple_of(4);
+        return vec![of((whole, whole))];
     }
     let sizes: &[(usize, usize)] = match (scale.class, scale.quick) {
         (Class::Cpu, true) => &[(2_048, 2_048)],
@@ -172,13 +167,9 @@ impl Problem for Product {
         Work::bytes(read, 4 * self.outer() as u64).operations(Operation::F32MultiplyAdd, self.elements())
     }
 
-    fn tolerance(&self) -> Tolerance {
-        Tolerance::Relative(self.inner().max(16) as f64 / 16_777_216.0)
-    }
-
-    fn tolerance_of(&self, fill: Fill) -> Tolerance {
+    fn tolerance(&self, fill: Fill) -> Tolerance {
         match fill {
-            Fill::Random => self.tolerance(),
+            Fill::Random => Tolerance::Relative(self.inner().max(16) as f64 / 16_777_216.0),
             Fill::Structured => Tolerance::Exact,
         }
     }

@@ -12,12 +12,6 @@ use super::{Numbers, Product};
 use crate::array::Layout;
 use crate::family::{Failure, OnCpu, Outcome, Variant};
 
-/// A way to compute a product.
-trait Way: Send + Sync + 'static {
-    /// Computes it; what follows rows of the result is set by the caller.
-    fn take<T: Length>(&self, operands: &Operands<'_, T>, result: &mut [T], scratch: &mut [T]) -> Outcome;
-}
-
 /// Both operands; rows begin `pitch` numbers apart.
 struct Operands<'a, T> {
     n: usize,
@@ -41,44 +35,61 @@ impl<'a, T: Length> Operands<'a, T> {
     }
 }
 
+/// How a product is computed; what follows rows of the result is set afterwards.
+#[derive(Clone, Copy, PartialEq, PartialOrd)]
+enum Way {
+    Naive,
+    Transposed { vectors: bool },
+    EightRows,
+    Packed,
+    Threads,
+}
+
 pub(super) fn variants() -> Vec<Variant<Product>> {
     vec![
-        variant("naive", "by the definition: b is read down its columns", Naive),
+        variant(
+            "naive",
+            "by the definition: b is read down its columns",
+            Way::Naive,
+        ),
         variant(
             "transposed",
             "b is turned first: both are read along rows",
-            Transposed { vectors: false },
+            Way::Transposed { vectors: false },
         ),
         variant(
             "vectors",
             "a minimum for each lane of some vectors instead of one",
-            Transposed { vectors: true },
+            Way::Transposed { vectors: true },
         ),
         variant(
             "eight rows",
             "a row of results takes a(i, k) + row k of b, of eight rows at a time: no chain",
-            EightRows,
+            Way::EightRows,
         ),
-        variant("packed", "production on one thread: tiles in registers", Packed),
+        variant(
+            "packed",
+            "production on one thread: tiles in registers",
+            Way::Packed,
+        ),
         variant(
             "threads",
             "production: tiles in registers, rows for each thread",
-            Threads,
+            Way::Threads,
         )
         .production(),
     ]
 }
 
-fn variant(name: &'static str, idea: &'static str, way: impl Way) -> Variant<Product> {
-    let packed = matches!(name, "packed" | "threads");
+fn variant(name: &'static str, idea: &'static str, way: Way) -> Variant<Product> {
     let variant = Variant::cpu(name, idea, move |p: &Product, call| {
         // A minute and more.
-        if p.n > 2_048 && !packed && name != "eight rows" {
+        if p.n > 2_048 && way < Way::EightRows {
             return Err(Failure::Unsupported("it would take minutes".to_owned()));
         }
         match p.numbers {
-            Numbers::Signed | Numbers::NonNegative => run::<f32, f32>(p, call, &way),
-            Numbers::Integers => run::<u32, i32>(p, call, &way),
+            Numbers::Signed | Numbers::NonNegative => run::<f32, f32>(p, call, way),
+            Numbers::Integers => run::<u32, i32>(p, call, way),
         }
     });
     variant.scratch(|p| {
@@ -86,10 +97,7 @@ fn variant(name: &'static str, idea: &'static str, way: impl Way) -> Variant<Pro
             Numbers::Signed | Numbers::NonNegative => scratch::<f32>(p),
             Numbers::Integers => scratch::<i32>(p),
         };
-        vec![Layout {
-            kind: p.numbers.kind(),
-            len: words,
-        }]
+        vec![Layout::new(p.numbers.kind(), words)]
     })
 }
 
@@ -100,7 +108,7 @@ fn scratch<T: Length>(p: &Product) -> usize {
 }
 
 /// Runs with arrays of `E` as lengths of `T`, which have the same bits.
-fn run<E: crate::array::Element, T: Length>(p: &Product, call: OnCpu<'_>, way: &impl Way) -> Outcome {
+fn run<E: crate::array::Element, T: Length>(p: &Product, call: OnCpu<'_>, way: Way) -> Outcome {
     let operands = Operands {
         n: p.n,
         pitch: p.pitch(),
@@ -112,7 +120,13 @@ fn run<E: crate::array::Element, T: Length>(p: &Product, call: OnCpu<'_>, way: &
     if p.n == 0 {
         return Ok(());
     }
-    way.take(&operands, result, scratch)?;
+    match way {
+        Way::Naive => naive(&operands, result),
+        Way::Transposed { vectors } => transposed(&operands, result, scratch, vectors),
+        Way::EightRows => eight_rows(&operands, result),
+        Way::Packed => packed(&operands, result, scratch)?,
+        Way::Threads => threads(&operands, result, scratch)?,
+    }
     for row in result.chunks_exact_mut(p.pitch()) {
         row[p.n..].fill(T::INFINITY);
     }
@@ -125,53 +139,41 @@ fn lesser<T: Length>(one: T, other: T) -> T {
     if one < other { one } else { other }
 }
 
-struct Naive;
-
-impl Way for Naive {
-    fn take<T: Length>(&self, operands: &Operands<'_, T>, result: &mut [T], _: &mut [T]) -> Outcome {
-        for (i, result) in result.chunks_exact_mut(operands.pitch).enumerate() {
-            for (j, result) in result[..operands.n].iter_mut().enumerate() {
-                // rung: min-plus on cpu: naive
-                let mut least = T::FARTHEST;
-                for (k, a) in operands.row_of_a(i).iter().enumerate() {
-                    let b = operands.b[k * operands.pitch + j];
-                    least = lesser(a.operand().plus(b.operand()), least);
-                }
-                *result = least.result();
-                // end
+fn naive<T: Length>(operands: &Operands<'_, T>, result: &mut [T]) {
+    for (i, result) in result.chunks_exact_mut(operands.pitch).enumerate() {
+        for (j, result) in result[..operands.n].iter_mut().enumerate() {
+            // rung: min-plus on cpu: naive
+            let mut least = T::FARTHEST;
+            for (k, a) in operands.row_of_a(i).iter().enumerate() {
+                let b = operands.b[k * operands.pitch + j];
+                least = lesser(a.operand().plus(b.operand()), least);
             }
+            *result = least.result();
+            // end
         }
-        Ok(())
     }
 }
 
-struct Transposed {
-    vectors: bool,
-}
-
-impl Way for Transposed {
-    fn take<T: Length>(&self, operands: &Operands<'_, T>, result: &mut [T], scratch: &mut [T]) -> Outcome {
-        let n = operands.n;
-        let turned = &mut scratch[..n * n];
-        // rung: min-plus on cpu: transposed
-        for k in 0..n {
-            for (j, b) in operands.row_of_b(k).iter().enumerate() {
-                turned[j * n + k] = b.operand();
-            }
+fn transposed<T: Length>(operands: &Operands<'_, T>, result: &mut [T], scratch: &mut [T], vectors: bool) {
+    let n = operands.n;
+    let turned = &mut scratch[..n * n];
+    // rung: min-plus on cpu: transposed
+    for k in 0..n {
+        for (j, b) in operands.row_of_b(k).iter().enumerate() {
+            turned[j * n + k] = b.operand();
         }
-        // end
-        let isa = Isa::best();
-        for (i, result) in result.chunks_exact_mut(operands.pitch).enumerate() {
-            let row = operands.row_of_a(i);
-            for (result, column) in result.iter_mut().zip(turned.chunks_exact(n)) {
-                let least = match self.vectors {
-                    true => along_vectors(isa, row, column),
-                    false => along::<T, 1>(row, column),
-                };
-                *result = least.result();
-            }
+    }
+    // end
+    let isa = Isa::best();
+    for (i, result) in result.chunks_exact_mut(operands.pitch).enumerate() {
+        let row = operands.row_of_a(i);
+        for (result, column) in result.iter_mut().zip(turned.chunks_exact(n)) {
+            let least = match vectors {
+                true => along_vectors(isa, row, column),
+                false => along::<T, 1>(row, column),
+            };
+            *result = least.result();
         }
-        Ok(())
     }
 }
 
@@ -198,28 +200,23 @@ versions! {
     }
 }
 
-struct EightRows;
-
-impl Way for EightRows {
-    fn take<T: Length>(&self, operands: &Operands<'_, T>, result: &mut [T], _: &mut [T]) -> Outcome {
-        let isa = Isa::best();
-        for (i, result) in result.chunks_exact_mut(operands.pitch).enumerate() {
-            let result = &mut result[..operands.n];
-            result.fill(T::FARTHEST);
-            let (row, whole) = (operands.row_of_a(i), operands.n / 8 * 8);
-            for k in (0..whole).step_by(8) {
-                let rows = [0, 1, 2, 3, 4, 5, 6, 7].map(|q| operands.row_of_b(k + q));
-                let numbers = [0, 1, 2, 3, 4, 5, 6, 7].map(|q| row[k + q].operand());
-                take_eight(isa, numbers, rows, result);
-            }
-            for (k, a) in row.iter().enumerate().skip(whole) {
-                for (result, b) in result.iter_mut().zip(operands.row_of_b(k)) {
-                    *result = lesser(a.operand().plus(b.operand()), *result);
-                }
-            }
-            result.iter_mut().for_each(|value| *value = value.result());
+fn eight_rows<T: Length>(operands: &Operands<'_, T>, result: &mut [T]) {
+    let isa = Isa::best();
+    for (i, result) in result.chunks_exact_mut(operands.pitch).enumerate() {
+        let result = &mut result[..operands.n];
+        result.fill(T::FARTHEST);
+        let (row, whole) = (operands.row_of_a(i), operands.n / 8 * 8);
+        for k in (0..whole).step_by(8) {
+            let rows = [0, 1, 2, 3, 4, 5, 6, 7].map(|q| operands.row_of_b(k + q));
+            let numbers = [0, 1, 2, 3, 4, 5, 6, 7].map(|q| row[k + q].operand());
+            take_eight(isa, numbers, rows, result);
         }
-        Ok(())
+        for (k, a) in row.iter().enumerate().skip(whole) {
+            for (result, b) in result.iter_mut().zip(operands.row_of_b(k)) {
+                *result = lesser(a.operand().plus(b.operand()), *result);
+            }
+        }
+        result.iter_mut().for_each(|value| *value = value.result());
     }
 }
 
@@ -238,56 +235,46 @@ versions! {
     }
 }
 
-struct Packed;
-
-impl Way for Packed {
-    fn take<T: Length>(&self, operands: &Operands<'_, T>, result: &mut [T], scratch: &mut [T]) -> Outcome {
-        // rung: min-plus on cpu: packed
-        let n = operands.n;
-        let (left, right) = operands.matrices()?;
-        let result = MatrixMut::new(result, n, n, operands.pitch)?;
-        Ok(min_plus(
-            left,
-            right,
-            result,
-            &mut scratch[..scratch_len::<T>(n, n)],
-        )?)
-        // end
-    }
+fn packed<T: Length>(operands: &Operands<'_, T>, result: &mut [T], scratch: &mut [T]) -> Outcome {
+    // rung: min-plus on cpu: packed
+    let n = operands.n;
+    let (left, right) = operands.matrices()?;
+    let result = MatrixMut::new(result, n, n, operands.pitch)?;
+    Ok(min_plus(
+        left,
+        right,
+        result,
+        &mut scratch[..scratch_len::<T>(n, n)],
+    )?)
+    // end
 }
 
 /// Rows that a thread takes at once.
-fn height(rows: usize) -> usize {
-    rows.div_ceil(2 * rayon::current_num_threads())
-        .next_multiple_of(8)
-        .max(8)
+pub(super) fn height(rows: usize) -> usize {
+    let rows = rows.div_ceil(2 * rayon::current_num_threads());
+    rows.next_multiple_of(8).max(8)
 }
 
-struct Threads;
-
-impl Way for Threads {
-    fn take<T: Length>(&self, operands: &Operands<'_, T>, result: &mut [T], scratch: &mut [T]) -> Outcome {
-        let n = operands.n;
-        let (left, right) = operands.matrices()?;
-        let (packed, rest) = scratch.split_at_mut(packed_len::<T>(n, n));
-        let block = packed_len::<T>(INNER, n);
-        let blocks = packed.par_chunks_mut(block).enumerate();
-        blocks.try_for_each(|(k, packed)| {
-            pack_block(right.rows_of(k * INNER..n.min((k + 1) * INNER)), packed)
-        })?;
-        // rung: min-plus on cpu: threads
-        let height = height(n);
-        let results = result.par_chunks_mut(height * operands.pitch);
-        let scratch = rest.par_chunks_mut(LEFT_LEN);
-        results
-            .zip(scratch)
-            .enumerate()
-            .try_for_each(|(k, (result, scratch))| {
-                let rows = result.len() / operands.pitch;
-                let left = left.rows_of(k * height..k * height + rows);
-                let result = MatrixMut::new(result, rows, n, operands.pitch)?;
-                Ok(min_plus_packed(left, packed, result, scratch)?)
-            })
-        // end
-    }
+fn threads<T: Length>(operands: &Operands<'_, T>, result: &mut [T], scratch: &mut [T]) -> Outcome {
+    let n = operands.n;
+    let (left, right) = operands.matrices()?;
+    let (packed, rest) = scratch.split_at_mut(packed_len::<T>(n, n));
+    let block = packed_len::<T>(INNER, n);
+    let blocks = packed.par_chunks_mut(block).enumerate();
+    blocks
+        .try_for_each(|(k, packed)| pack_block(right.rows_of(k * INNER..n.min((k + 1) * INNER)), packed))?;
+    // rung: min-plus on cpu: threads
+    let height = height(n);
+    let results = result.par_chunks_mut(height * operands.pitch);
+    let scratch = rest.par_chunks_mut(LEFT_LEN);
+    results
+        .zip(scratch)
+        .enumerate()
+        .try_for_each(|(k, (result, scratch))| {
+            let rows = result.len() / operands.pitch;
+            let left = left.rows_of(k * height..k * height + rows);
+            let result = MatrixMut::new(result, rows, n, operands.pitch)?;
+            Ok(min_plus_packed(left, packed, result, scratch)?)
+        })
+    // end
 }

@@ -36,7 +36,7 @@ pub(super) fn variants(numbers: Numbers) -> Vec<Variant<Product>> {
             "production",
             "the tuned layout, small tiles where there are few",
             |p: &Product, call| {
-                let (size, [a, b, c]) = operands(p, &call);
+                let (size, [a, b, c]) = operands(p, call);
                 production::min_plus(call.gpu, p.numbers.element(), size, a, b, c, &call.scratch[0])?;
                 Ok(())
             },
@@ -53,9 +53,9 @@ fn tiles(
     layout: impl Fn(&OnGpu<'_>) -> Layout + Send + Sync + 'static,
     step: Step,
 ) -> Variant<Product> {
-    Variant::gpu(name, idea, move |p: &Product, call: OnGpu<'_>| {
-        let (size, [a, b, c]) = operands(p, &call);
-        let layout = layout(&call);
+    Variant::gpu(name, idea, move |p: &Product, call| {
+        let (size, [a, b, c]) = operands(p, call);
+        let layout = layout(call);
         let (of, scratch) = (p.numbers.element(), &call.scratch[0]);
         production::min_plus_with(call.gpu, layout, step, of, size, a, b, c, scratch)?;
         Ok(())
@@ -91,7 +91,7 @@ const SLOW: usize = 6_300;
 /// The source's versions.
 fn of_the_source() -> Vec<Variant<Product>> {
     let of = |name, idea, way| {
-        Variant::gpu(name, idea, move |p: &Product, call| simple(p, &call, way)).scratch(padded)
+        Variant::gpu(name, idea, move |p: &Product, call| simple(p, call, way)).scratch(padded)
     };
     vec![
         of(

@@ -20,7 +20,7 @@ use relief_numeric::element::Element;
 use relief_numeric::min_plus::LIMIT;
 
 use crate::array::{Array, Fill, Kind, Layout, mix};
-use crate::family::{Class, Family, Ladder, Lesson, Operation, Problem, Scale, Work};
+use crate::family::{Class, Family, Ladder, Operation, Problem, Scale, Work};
 
 fn ladder(name: &'static str, about: &'static str, numbers: Numbers) -> Box<Ladder<Product>> {
     let variants = on_both!(cpu::variants(), gpu::variants(numbers));
@@ -30,22 +30,18 @@ fn ladder(name: &'static str, about: &'static str, numbers: Numbers) -> Box<Ladd
     Box::new(ladder.cases(move |scale| cases(scale).into_iter().map(of).collect()))
 }
 
-/// The family.
-#[must_use]
-pub fn family() -> Family {
+pub(super) fn family() -> Family {
     Family {
         name: "min-plus",
         about: "matrix products of shortest paths: an addition and a minimum a step",
         source: "Quadro K2000 and a 4-core Xeon, n = 6 300 f32",
         source_size: "6 300 f32",
-        lesson: Lesson {
-            wins: "Registers and fewer instructions: 8 × 8 or 8 × 16 results a thread, slices through \
-                    shared memory, and for numbers that are not negative an order of bits that makes two \
-                    steps three instructions.",
-            loses: "Reading memory for every operation binds by loads (versions 0 and 1), and the bad \
-                    access pattern of version 0 by sectors too. Version 2, the source's best, keeps \
-                    operands in registers but loads them from memory for each thread.",
-        },
+        wins: "Registers and fewer instructions: 8 × 8 or 8 × 16 results a thread, slices through shared \
+               memory, and for numbers that are not negative an order of bits that makes two steps three \
+               instructions.",
+        loses: "Reading memory for every operation binds by loads (versions 0 and 1), and the bad access \
+                pattern of version 0 by sectors too. Version 2, the source's best, keeps operands in \
+                registers but loads them from memory for each thread.",
         ladders: vec![
             ladder(
                 "min-plus/f32",
@@ -75,10 +71,7 @@ fn cases(scale: Scale) -> Vec<usize> {
         (Class::Cpu, false) => &[100, 1_000, 4_096],
         (Class::Gpu, false) => &[100, 1_000, 4_096, 6_300, 16_384],
     };
-    match scale.size {
-        Some(size) => vec![size.isqrt().max(1) as usize],
-        None => sides.to_vec(),
-    }
+    scale.sides_or(sides)
 }
 
 /// What matrices hold.
@@ -120,10 +113,7 @@ impl Product {
     }
 
     const fn layout(&self) -> Layout {
-        Layout {
-            kind: self.numbers.kind(),
-            len: self.pitch() * self.n,
-        }
+        Layout::new(self.numbers.kind(), self.pitch() * self.n)
     }
 
     /// A matrix whose row y, column x are those of (x, y mod `rows`).
@@ -147,14 +137,9 @@ impl Product {
                     bits => (bits >> 8) as f32 / 16_777_216.0 - least,
                 })
             }
-            Numbers::Integers => Array::from_fn(len, |place| {
-                let bits = bits(place);
-                let length = (bits >> 4).cast_signed() - (1 << 27);
-                if none(bits) {
-                    i32::MAX.cast_unsigned()
-                } else {
-                    length.cast_unsigned()
-                }
+            Numbers::Integers => Array::from_fn(len, |place| match bits(place) {
+                bits if none(bits) => i32::MAX.cast_unsigned(),
+                bits => ((bits >> 4).cast_signed() - (1 << 27)).cast_unsigned(),
             }),
         }
     }
@@ -222,12 +207,8 @@ impl Problem for Product {
                 // Lengths are within the limits; only the sum may leave them.
                 let take = |least: u32, a: u32, b: u32| {
                     let (a, b) = (a.cast_signed(), b.cast_signed());
-                    let sum = if a > LIMIT || b > LIMIT {
-                        i32::MAX
-                    } else {
-                        (a + b).max(-LIMIT)
-                    };
-                    let sum = if sum > LIMIT { i32::MAX } else { sum };
+                    let far = a > LIMIT || b > LIMIT || a + b > LIMIT;
+                    let sum = if far { i32::MAX } else { (a + b).max(-LIMIT) };
                     sum.min(least.cast_signed()).cast_unsigned()
                 };
                 let (a, b) = (inputs[0].slice(), inputs[1].slice());

@@ -13,6 +13,7 @@ use relief_numeric::min_plus::paths::{
     shortest_paths_by_squaring, squaring_len,
 };
 
+use super::cpu::height;
 use crate::array::{Array, Fill, Layout, mix};
 use crate::family::{Class, Failure, Ladder, OnCpu, Operation, Outcome, Problem, Variant, Work};
 
@@ -41,14 +42,10 @@ pub(super) fn ladder() -> Ladder<Paths> {
             let sides: &[usize] = match (scale.class, scale.quick) {
                 (Class::Software, _) => &[256],
                 (Class::Cpu, true) => &[512],
-                (Class::Cpu, false) => &[1_000],
-                (Class::Gpu, true) => &[1_000],
+                (Class::Cpu, false) | (Class::Gpu, true) => &[1_000],
                 (Class::Gpu, false) => &[1_000, 3_000],
             };
-            match scale.size {
-                Some(size) => vec![of(size.isqrt().max(1) as usize)],
-                None => sides.iter().copied().map(of).collect(),
-            }
+            scale.sides_or(sides).into_iter().map(of).collect()
         })
 }
 
@@ -103,29 +100,25 @@ impl Problem for Paths {
     }
 }
 
+type Find = fn(&mut [f32], usize, usize, &mut [f32]) -> Result<(), PathsError>;
+
 fn on_cpu() -> Vec<Variant<Paths>> {
+    let of = |name, idea, find: Find| {
+        Variant::cpu(name, idea, move |p: &Paths, call| {
+            let paths = begin(&call.inputs[0], &mut call.outputs[0]);
+            of_paths(find(paths, p.vertices, p.pitch(), call.scratch[0].slice_mut()))
+        })
+    };
     vec![
         Variant::cpu("vertices", "one vertex after the other", vertices),
-        Variant::cpu(
+        of(
             "squares",
             "products of paths with themselves",
-            |p: &Paths, call| {
-                let paths = begin(&call.inputs[0], &mut call.outputs[0]);
-                let scratch = call.scratch[0].slice_mut::<f32>();
-                of_paths(shortest_paths_by_squaring(paths, p.vertices, p.pitch(), scratch))
-            },
+            shortest_paths_by_squaring,
         )
         .scratch(|p| vec![Layout::of::<f32>(squaring_len::<f32>(p.vertices))]),
-        Variant::cpu(
-            "blocks",
-            "vertices in blocks, on one thread",
-            |p: &Paths, call| {
-                let paths = begin(&call.inputs[0], &mut call.outputs[0]);
-                let scratch = call.scratch[0].slice_mut::<f32>();
-                of_paths(shortest_paths(paths, p.vertices, p.pitch(), scratch))
-            },
-        )
-        .scratch(|p| vec![Layout::of::<f32>(paths::scratch_len::<f32>(p.vertices))]),
+        of("blocks", "vertices in blocks, on one thread", shortest_paths)
+            .scratch(|p| vec![Layout::of::<f32>(paths::scratch_len::<f32>(p.vertices))]),
         Variant::cpu("threads", "vertices in blocks, rows for each thread", threads)
             .scratch(|p| {
                 let parts = p.vertices.div_ceil(height(p.vertices)).max(1);
@@ -159,25 +152,17 @@ fn vertices(p: &Paths, call: OnCpu<'_>) -> Outcome {
     for vertex in 0..p.vertices {
         let (before, rest) = paths.split_at_mut(vertex * pitch);
         let (own, after) = rest.split_at_mut(pitch);
-        for row in before
+        let others = before
             .chunks_exact_mut(pitch)
-            .chain(after.chunks_exact_mut(pitch))
-        {
+            .chain(after.chunks_exact_mut(pitch));
+        for row in others {
             let to = row[vertex];
             for (path, from) in row.iter_mut().zip(&*own) {
-                let sum = to + from;
-                *path = if sum < *path { sum } else { *path };
+                *path = if to + from < *path { to + from } else { *path };
             }
         }
     }
     Ok(())
-}
-
-/// Rows that a thread takes at once.
-fn height(rows: usize) -> usize {
-    rows.div_ceil(2 * rayon::current_num_threads())
-        .next_multiple_of(8)
-        .max(8)
 }
 
 fn threads(p: &Paths, call: OnCpu<'_>) -> Outcome {
@@ -212,7 +197,7 @@ mod gpu {
 
     pub(super) fn variants() -> Vec<Variant<Paths>> {
         let of = |name, idea, way| {
-            Variant::gpu(name, idea, move |p: &Paths, call| run(p, &call, way)).scratch(|p| {
+            Variant::gpu(name, idea, move |p: &Paths, call| run(p, call, way)).scratch(|p| {
                 vec![
                     Layout::of::<u32>(scratch_words(p.vertices as u32) as usize),
                     Layout::of::<u32>(4),

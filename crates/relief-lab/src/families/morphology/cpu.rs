@@ -11,9 +11,12 @@ use crate::array::{Element, Kind, Layout};
 use crate::families::strips;
 use crate::family::{Failure, OnCpu, Outcome, Problem as _, Variant};
 
-/// A way to dilate.
-trait Way: Send + Sync + 'static {
-    fn take<S: Lane>(&self, p: &Dilation, call: &mut OnCpu<'_>) -> Outcome;
+/// How a picture is dilated.
+#[derive(Clone, Copy, PartialEq)]
+enum Way {
+    Definition,
+    Heights,
+    Production { threads: bool },
 }
 
 /// A sample and what its sums are.
@@ -89,43 +92,51 @@ fn function<S: Lane>(p: &Dilation) -> Option<StructuringFunction<S::Height>> {
 
 pub(super) fn variants() -> Vec<Variant<Dilation>> {
     vec![
-        variant("definition", "pixel by pixel", Definition),
-        variant("heights", "a row of results at a time, height by height", Heights)
-            .scratch(|p| vec![Layout::of::<u32>(p.width)]),
+        variant("definition", "pixel by pixel", Way::Definition),
+        variant(
+            "heights",
+            "a row of results at a time, height by height",
+            Way::Heights,
+        )
+        .scratch(|p| vec![Layout::of::<u32>(p.width)]),
         variant(
             "vectors",
             "two rows of results in registers",
-            Production { threads: false },
+            Way::Production { threads: false },
         )
         .scratch(|p| vec![scratch(p, 1)]),
         variant(
             "threads production",
             "the same, a strip for each thread",
-            Production { threads: true },
+            Way::Production { threads: true },
         )
         .scratch(|p| vec![scratch(p, strips(p.height, p.radius as usize))])
         .production(),
     ]
 }
 
-fn variant(name: &'static str, idea: &'static str, way: impl Way) -> Variant<Dilation> {
+fn variant(name: &'static str, idea: &'static str, way: Way) -> Variant<Dilation> {
     Variant::cpu(name, idea, move |p: &Dilation, call| {
-        let slow = matches!(name, "definition" | "heights") && p.elements() << (p.radius / 2) > 1 << 25;
-        if slow {
+        let slow = matches!(way, Way::Definition | Way::Heights);
+        if slow && p.elements() << (p.radius / 2) > 1 << 25 {
             return Err(Failure::Unsupported("it would take seconds".to_owned()));
         }
         match (p.is_empty(), p.kind) {
             (true, _) => Ok(()),
-            (false, Kind::U8) => take::<u8>(&way, p, call),
-            (false, Kind::U16) => take::<u16>(&way, p, call),
-            (false, _) => take::<f32>(&way, p, call),
+            (false, Kind::U8) => take::<u8>(way, p, call),
+            (false, Kind::U16) => take::<u16>(way, p, call),
+            (false, _) => take::<f32>(way, p, call),
         }
     })
 }
 
 /// What follows rows becomes 0, after the rows.
-fn take<S: Lane>(way: &impl Way, p: &Dilation, mut call: OnCpu<'_>) -> Outcome {
-    way.take::<S>(p, &mut call)?;
+fn take<S: Lane>(way: Way, p: &Dilation, mut call: OnCpu<'_>) -> Outcome {
+    match way {
+        Way::Definition => definition::<S>(p, &mut call),
+        Way::Heights => heights::<S>(p, &mut call),
+        Way::Production { threads } => production::<S>(p, &mut call, threads)?,
+    }
     for row in call.outputs[0].slice_mut::<S>().chunks_exact_mut(p.pitch()) {
         row[p.width..].fill(S::zeroed());
     }
@@ -156,72 +167,62 @@ impl<H: Height> Reversed<H> {
     }
 }
 
-struct Definition;
-
-impl Way for Definition {
-    fn take<S: Lane>(&self, p: &Dilation, call: &mut OnCpu<'_>) -> Outcome {
-        let heights = Reversed::of::<S>(p);
-        let picture = call.inputs[0].slice::<S>();
-        let (side, pitch, reach) = (p.side(), p.pitch(), p.radius as usize);
-        let rows = call.outputs[0].slice_mut::<S>().chunks_exact_mut(pitch);
-        for (y, out) in rows.enumerate() {
-            for (x, out) in out[..p.width].iter_mut().enumerate() {
-                let mut most = S::LOWEST;
-                // rung: morphology on cpu: definition
-                for t in 0..side {
-                    for s in 0..side {
-                        let (column, row) = ((x + s).wrapping_sub(reach), (y + t).wrapping_sub(reach));
-                        if column < p.width && row < p.height {
-                            let sum = heights.add(picture[row * pitch + column], side, s, t);
-                            most = if sum > most { sum } else { most };
-                        }
+fn definition<S: Lane>(p: &Dilation, call: &mut OnCpu<'_>) {
+    let heights = Reversed::of::<S>(p);
+    let picture = call.inputs[0].slice::<S>();
+    let (side, pitch, reach) = (p.side(), p.pitch(), p.radius as usize);
+    let rows = call.outputs[0].slice_mut::<S>().chunks_exact_mut(pitch);
+    for (y, out) in rows.enumerate() {
+        for (x, out) in out[..p.width].iter_mut().enumerate() {
+            let mut most = S::LOWEST;
+            // rung: morphology on cpu: definition
+            for t in 0..side {
+                for s in 0..side {
+                    let (column, row) = ((x + s).wrapping_sub(reach), (y + t).wrapping_sub(reach));
+                    if column < p.width && row < p.height {
+                        let sum = heights.add(picture[row * pitch + column], side, s, t);
+                        most = if sum > most { sum } else { most };
                     }
                 }
-                *out = S::finished(most);
-                // end
             }
+            *out = S::finished(most);
+            // end
         }
-        Ok(())
     }
 }
 
-struct Heights;
-
-impl Way for Heights {
-    fn take<S: Lane>(&self, p: &Dilation, call: &mut OnCpu<'_>) -> Outcome {
-        let heights = Reversed::of::<S>(p);
-        let picture = call.inputs[0].slice::<S>();
-        let (side, pitch, reach) = (p.side(), p.pitch(), p.radius as usize);
-        let isa = Isa::best();
-        let most: &mut [S::Sum] = bytemuck::cast_slice_mut(call.scratch[0].slice_mut::<u32>());
-        let rows = call.outputs[0].slice_mut::<S>().chunks_exact_mut(pitch);
-        for (y, out) in rows.enumerate() {
-            most.fill(S::LOWEST);
-            for t in 0..side {
-                let row = (y + t).wrapping_sub(reach);
-                if row >= p.height {
-                    continue;
-                }
-                let row = &picture[row * pitch..][..p.width];
-                for s in 0..side {
-                    // Column x of the result sees column x + s − reach.
-                    let (from, to) = (s.saturating_sub(reach), reach.saturating_sub(s));
-                    let count = p.width.saturating_sub(from.max(to));
-                    if count > 0 {
-                        let (across, down) = match heights.other.get(t) {
-                            Some(down) => (heights.one[s], Some(*down)),
-                            None => (heights.one[t * side + s], None),
-                        };
-                        let (row, most) = (&row[from..from + count], &mut most[to..to + count]);
-                        take_height::<S>(isa, row, across, down, most);
-                    }
-                }
+fn heights<S: Lane>(p: &Dilation, call: &mut OnCpu<'_>) {
+    let heights = Reversed::of::<S>(p);
+    let picture = call.inputs[0].slice::<S>();
+    let (side, pitch, reach) = (p.side(), p.pitch(), p.radius as usize);
+    let isa = Isa::best();
+    let most: &mut [S::Sum] = bytemuck::cast_slice_mut(call.scratch[0].slice_mut::<u32>());
+    let rows = call.outputs[0].slice_mut::<S>().chunks_exact_mut(pitch);
+    for (y, out) in rows.enumerate() {
+        most.fill(S::LOWEST);
+        for t in 0..side {
+            let row = (y + t).wrapping_sub(reach);
+            if row >= p.height {
+                continue;
             }
-            for (out, most) in out.iter_mut().zip(&*most) {
-                *out = S::finished(*most);
+            let row = &picture[row * pitch..][..p.width];
+            for s in 0..side {
+                // Column x of the result sees column x + s − reach.
+                let (from, to) = (s.saturating_sub(reach), reach.saturating_sub(s));
+                let count = p.width.saturating_sub(from.max(to));
+                if count > 0 {
+                    let (across, down) = match heights.other.get(t) {
+                        Some(down) => (heights.one[s], Some(*down)),
+                        None => (heights.one[t * side + s], None),
+                    };
+                    let (row, most) = (&row[from..from + count], &mut most[to..to + count]);
+                    take_height::<S>(isa, row, across, down, most);
+                }
             }
         }
-        Ok(())
+        for (out, most) in out.iter_mut().zip(&*most) {
+            *out = S::finished(*most);
+        }
     }
 }
 
@@ -254,33 +255,27 @@ versions! {
 }
 
 /// Production; on one thread or on all.
-struct Production {
-    threads: bool,
-}
-
-impl Way for Production {
-    fn take<S: Lane>(&self, p: &Dilation, call: &mut OnCpu<'_>) -> Outcome {
-        let function = function::<S>(p);
-        let function = function.ok_or_else(|| Failure::Failed("no such function".to_owned()))?;
-        let morphology = Morphology::<S>::new(Operator::Dilation, &function);
-        let picture = Matrix::new(call.inputs[0].slice::<S>(), p.height, p.width, p.pitch())?;
-        let strips = match self.threads {
-            true => strips(p.height, p.radius as usize),
-            false => 1,
-        };
-        let rows = p.height.div_ceil(strips);
-        let out = call.outputs[0].slice_mut::<S>().par_chunks_mut(rows * p.pitch());
-        let scratch: &mut [u64] = bytemuck::cast_slice_mut(call.scratch[0].slice_mut::<u32>());
-        let scratch = scratch.par_chunks_mut(morphology.scratch_words(p.width));
-        // rung: morphology on cpu: threads production
-        out.zip(scratch)
-            .enumerate()
-            .try_for_each(|(strip, (out, scratch))| {
-                let first = strip * rows;
-                let end = p.height.min(first + rows);
-                let out = MatrixMut::new(out, end - first, p.width, p.pitch())?;
-                Ok(morphology.apply(picture, first..end, out, scratch)?)
-            })
-        // end
-    }
+fn production<S: Lane>(p: &Dilation, call: &mut OnCpu<'_>, threads: bool) -> Outcome {
+    let function = function::<S>(p);
+    let function = function.ok_or_else(|| Failure::Failed("no such function".to_owned()))?;
+    let morphology = Morphology::<S>::new(Operator::Dilation, &function);
+    let picture = Matrix::new(call.inputs[0].slice::<S>(), p.height, p.width, p.pitch())?;
+    let strips = match threads {
+        true => strips(p.height, p.radius as usize),
+        false => 1,
+    };
+    let rows = p.height.div_ceil(strips);
+    let out = call.outputs[0].slice_mut::<S>().par_chunks_mut(rows * p.pitch());
+    let scratch: &mut [u64] = bytemuck::cast_slice_mut(call.scratch[0].slice_mut::<u32>());
+    let scratch = scratch.par_chunks_mut(morphology.scratch_words(p.width));
+    // rung: morphology on cpu: threads production
+    out.zip(scratch)
+        .enumerate()
+        .try_for_each(|(strip, (out, scratch))| {
+            let first = strip * rows;
+            let end = p.height.min(first + rows);
+            let out = MatrixMut::new(out, end - first, p.width, p.pitch())?;
+            Ok(morphology.apply(picture, first..end, out, scratch)?)
+        })
+    // end
 }

@@ -2,7 +2,7 @@
 #![allow(unsafe_code)]
 
 use cubecl::prelude::*;
-use relief_kernels::device::{Operand, launch};
+use relief_kernels::device::{Operand, cover, launch};
 use relief_kernels::policy::Tuning;
 use relief_numeric::element::Element;
 use relief_numeric::morphology::Operator;
@@ -13,7 +13,7 @@ use crate::array::{Kind, Layout};
 use crate::family::{Failure, OnGpu, Outcome, Problem as _, Variant};
 
 pub(super) fn variants(separable: bool) -> Vec<Variant<Dilation>> {
-    let of = |name, idea, way| Variant::gpu(name, idea, move |p: &Dilation, call| simple(p, &call, way));
+    let of = |name, idea, way| Variant::gpu(name, idea, move |p: &Dilation, call| simple(p, call, way));
     let mut variants = vec![
         of(
             "definition",
@@ -34,32 +34,28 @@ pub(super) fn variants(separable: bool) -> Vec<Variant<Dilation>> {
     }
     let idea = "four columns of some rows for a unit, from vectors in shared memory";
     variants.push(
-        Variant::gpu("tuned", idea, |p: &Dilation, call| {
-            tuned(p, &call, Some(call.tuning))
-        })
-        .tuned(
+        Variant::gpu("tuned", idea, |p, call| tuned(p, call, Some(call.tuning))).tuned(
             production::kernel_name(separable),
             production::SPACE,
             production::default(separable, 15),
         ),
     );
-    variants.push(
-        Variant::gpu("production", "the tuned layout", |p: &Dilation, call| {
-            tuned(p, &call, None)
-        })
-        .production(),
-    );
+    variants
+        .push(Variant::gpu("production", "the tuned layout", |p, call| tuned(p, call, None)).production());
     variants
 }
 
 /// Heights as production's kernels take them.
 pub(super) fn words(p: &Dilation) -> Vec<u32> {
-    let (whole, real) = (p.whole_function(), p.function());
-    match (p.kind, whole, real) {
-        (Kind::F32, _, Some(function)) => production::words(Operator::Dilation, &function),
-        (_, Some(function), _) => production::words(Operator::Dilation, &function),
-        _ => Vec::new(),
-    }
+    let words = match p.kind {
+        Kind::F32 => p
+            .function()
+            .map(|function| production::words(Operator::Dilation, &function)),
+        _ => p
+            .whole_function()
+            .map(|function| production::words(Operator::Dilation, &function)),
+    };
+    words.unwrap_or_default()
 }
 
 const fn size(p: &Dilation) -> Size {
@@ -73,15 +69,12 @@ const fn size(p: &Dilation) -> Size {
 // rung: morphology on gpu: production = `tuned` in the layout of production
 /// Production's kernels, in a layout or in the tuned one.
 fn tuned(p: &Dilation, call: &OnGpu<'_>, tuning: Option<Tuning>) -> Outcome {
+    let (gpu, of, element) = (call.gpu, Operator::Dilation, p.kind.element());
     let heights = call.inputs[1].clone();
-    let (whole, real) = (p.whole_function(), p.function());
-    let of = Operator::Dilation;
-    let morphology = match (p.kind, whole, real) {
-        (Kind::F32, _, Some(real)) => {
-            Morphology::with_heights(call.gpu, of, &real, p.kind.element(), heights)?
-        }
-        (_, Some(whole), _) => Morphology::with_heights(call.gpu, of, &whole, p.kind.element(), heights)?,
-        _ => return Err(Failure::Failed("no such function".to_owned())),
+    let none = || Failure::Failed("no such function".to_owned());
+    let morphology = match p.kind {
+        Kind::F32 => Morphology::with_heights(gpu, of, &p.function().ok_or_else(none)?, element, heights)?,
+        _ => Morphology::with_heights(gpu, of, &p.whole_function().ok_or_else(none)?, element, heights)?,
     };
     let (from, to) = (&call.inputs[0], &call.outputs[0]);
     match tuning {
@@ -131,19 +124,14 @@ impl Plan {
 
     /// Columns and rows of the tile that a cube sees.
     const fn seen(&self) -> (u32, u32) {
-        (
-            UNITS.0 * self.per_word() + 2 * self.radius,
-            UNITS.1 + 2 * self.radius,
-        )
+        let across = UNITS.0 * self.per_word() + 2 * self.radius;
+        (across, UNITS.1 + 2 * self.radius)
     }
 
     /// Numbers in shared memory.
     const fn shared(&self) -> u32 {
-        if self.tile {
-            self.seen().0 * self.seen().1
-        } else {
-            1
-        }
+        let (across, down) = self.seen();
+        if self.tile { across * down } else { 1 }
     }
 }
 
@@ -163,38 +151,23 @@ fn simple(p: &Dilation, call: &OnGpu<'_>, way: Way) -> Outcome {
         radius: p.radius,
         tile: way == Way::Tile,
     };
-    let across = (p.pitch() as u32 / plan.per_word()).div_ceil(UNITS.0);
-    let down = (p.height as u32).div_ceil(UNITS.1);
-    if down > 65_535 {
+    if p.height.div_ceil(UNITS.1 as usize) > 65_535 {
         return Err(Failure::Unsupported("more rows than a launch has".to_owned()));
     }
     match plan.is_float() {
-        true => launched::<f32>(p, call, way, plan, f32::NEG_INFINITY.to_bits(), (across, down)),
-        false => {
-            let least = (-1_i32 << 20).cast_unsigned();
-            launched::<i32>(p, call, way, plan, least, (across, down))
-        }
+        true => launched::<f32>(p, call, way, plan, f32::NEG_INFINITY.to_bits()),
+        false => launched::<i32>(p, call, way, plan, (-1_i32 << 20).cast_unsigned()),
     }
 }
 
-fn launched<L: Numeric>(
-    p: &Dilation,
-    call: &OnGpu<'_>,
-    way: Way,
-    plan: Plan,
-    least: u32,
-    (across, down): (u32, u32),
-) -> Outcome {
+fn launched<L: Numeric>(p: &Dilation, call: &OnGpu<'_>, way: Way, plan: Plan, least: u32) -> Outcome {
     let (picture, heights, out) = (&call.inputs[0], &call.inputs[2], &call.outputs[0]);
     let (width, height, pitch) = (
         p.width as u32,
         p.height as u32,
         p.pitch() as u32 / plan.per_word(),
     );
-    let grid = (
-        CubeCount::Static(across, down, 1),
-        CubeDim::new_2d(UNITS.0, UNITS.1),
-    );
+    let grid = cover((pitch, height), UNITS);
     let output = [Operand::write("the output", out)];
     // SAFETY: samples are read where row and column are the picture's, heights below the number of taps; words are stored in rows of the picture, up
     // to their pitch. Places of shared memory are those of the tile. Numbers between are as many as the picture has pixels, and read and written where

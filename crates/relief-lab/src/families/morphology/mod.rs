@@ -16,7 +16,7 @@ mod gpu;
 use relief_numeric::morphology::StructuringFunction;
 
 use crate::array::{Array, Fill, Kind, Layout, mix};
-use crate::family::{Class, Family, Ladder, Lesson, Operation, Problem, Scale, Work};
+use crate::family::{Class, Family, Ladder, Operation, Problem, Scale, Work};
 
 fn ladder(name: &'static str, about: &'static str, kind: Kind, separable: bool) -> Box<Ladder<Dilation>> {
     let variants = on_both!(cpu::variants(), gpu::variants(separable));
@@ -41,9 +41,7 @@ fn ladder(name: &'static str, about: &'static str, kind: Kind, separable: bool) 
     Box::new(ladder)
 }
 
-/// The family.
-#[must_use]
-pub fn family() -> Family {
+pub(super) fn family() -> Family {
     let any = [
         ("morphology/dilation-u8", Kind::U8),
         ("morphology/dilation-u16", Kind::U16),
@@ -64,13 +62,10 @@ pub fn family() -> Family {
         about: "max-plus convolutions: an addition and a maximum for each height of a structuring function",
         source: "none",
         source_size: "",
-        lesson: Lesson {
-            wins: "More rows a thread: each sample and height that was loaded serves several sums. A \
-                    separable function goes by rows and then columns, with a ring of rows in shared \
-                    memory.",
-            loses: "The definition loads two numbers for each sum. A tile in shared memory cuts the \
-                    latency and not the number of loads. Two separable kernels write the picture between.",
-        },
+        wins: "More rows a thread: each sample and height that was loaded serves several sums. A separable \
+               function goes by rows and then columns, with a ring of rows in shared memory.",
+        loses: "The definition loads two numbers for each sum. A tile in shared memory cuts the latency and \
+                not the number of loads. Two separable kernels write the picture between.",
         ladders: any.chain(sum).collect(),
     }
 }
@@ -102,25 +97,19 @@ const CHECKS: [(usize, usize, u32); 11] = [
 
 /// Squares, with their radii.
 fn cases(scale: Scale) -> Vec<(usize, usize, u32)> {
-    let (sides, radii): (&[u64], &[u32]) = match (scale.class, scale.quick) {
+    let (sides, radii): (&[usize], &[u32]) = match (scale.class, scale.quick) {
         (Class::Software, _) => (&[256], &[1]),
         (Class::Cpu, true) => (&[1_024], &[3]),
         (Class::Gpu, true) => (&[4_096], &[7]),
         (Class::Cpu, false) => (&[1_024, 4_096], &[1, 3, 7, 15]),
         (Class::Gpu, false) => (&[1_024, 4_096], &[1, 2, 3, 7, 15]),
     };
-    let asked = scale.size.map(|size| [size.isqrt().max(1)]);
-    let sides = asked.as_ref().map_or(sides, |asked| asked);
-    let last = sides.last().copied();
+    let sides = scale.sides_or(sides);
     let mut cases = Vec::new();
-    for side in sides {
+    for side in &sides {
         // Of small pictures one function says enough.
-        let radii = if Some(*side) == last { radii } else { &[7] };
-        cases.extend(
-            radii
-                .iter()
-                .map(|radius| (*side as usize, *side as usize, *radius)),
-        );
+        let radii = if Some(side) == sides.last() { radii } else { &[7] };
+        cases.extend(radii.iter().map(|radius| (*side, *side, *radius)));
     }
     cases
 }
@@ -136,10 +125,7 @@ impl Dilation {
     }
 
     const fn layout(&self) -> Layout {
-        Layout {
-            kind: self.kind,
-            len: self.pitch() * self.height,
-        }
+        Layout::new(self.kind, self.pitch() * self.height)
     }
 
     const fn is_empty(&self) -> bool {

@@ -18,28 +18,24 @@ pub(super) fn variants() -> Vec<Variant<Pull>> {
         Variant::gpu(
             "naive",
             "a unit for each body, four loads for each that pulls",
-            |p: &Pull, call| far(p, &call, 1),
+            |p: &Pull, call| far(p, call, 1),
         )
         .source("229–329 GFLOPS"),
-        Variant::gpu("vectors", "one load of 16 bytes", |p: &Pull, call| {
-            far(p, &call, 4)
-        }),
+        Variant::gpu("vectors", "one load of 16 bytes", |p, call| far(p, call, 4)),
         Variant::gpu(
             "shared tiles",
             "a cube loads what pulls once for all of its units",
-            |p: &Pull, call| tiles(p, &call, layout(), 1),
+            |p: &Pull, call| tiles(p, call, layout(), 1),
         ),
         Variant::gpu(
             "split",
             "one body a unit; what pulls is cut into parts, a cube for each",
-            |p: &Pull, call| tiles(p, &call, layout(), parts(p)),
+            |p: &Pull, call| tiles(p, call, layout(), parts(p)),
         )
         .scratch(scratch),
-        Variant::gpu(
-            "mixed",
-            "several bodies a unit, and parts",
-            |p: &Pull, call: OnGpu<'_>| tiles(p, &call, call.tuning, parts(p)),
-        )
+        Variant::gpu("mixed", "several bodies a unit, and parts", |p: &Pull, call| {
+            tiles(p, call, call.tuning, parts(p))
+        })
         .tuned(production::NAME, production::SPACE, production::DEFAULT)
         .scratch(scratch)
         .production(),

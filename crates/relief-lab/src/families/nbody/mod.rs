@@ -18,26 +18,20 @@ use rayon::prelude::*;
 use relief_numeric::nbody::{Body, Interaction, Space};
 
 use crate::array::{Array, Fill, Layout, mix};
-use crate::family::{
-    Class, Failure, Family, Ladder, Lesson, Operation, Outcome, Problem, Scale, Tolerance, Work,
-};
+use crate::family::{Class, Failure, Family, Ladder, Operation, Outcome, Problem, Scale, Tolerance, Work};
 
-/// The family.
-#[must_use]
-pub fn family() -> Family {
+pub(super) fn family() -> Family {
     Family {
         name: "nbody",
         about: "all pairs of bodies: operations, not bytes",
         source: "16 128 particles: 229–329 GFLOPS, 20 floating-point operations a pull",
         source_size: "16 128 bodies",
-        lesson: Lesson {
-            wins: "Split the sources over blocks and share tiles: a small number of bodies then fills a \
-                    large device, and each loaded body serves several pulls. The inverse square root of \
-                    the device is the other half of the bound.",
-            loses: "A thread a body that loads every source alone waits for loads. Shared tiles alone \
-                    leave most multiprocessors idle at a few thousand bodies. On processors exact roots \
-                    and divisions take longer than all the rest.",
-        },
+        wins: "Split the sources over blocks and share tiles: a small number of bodies then fills a large \
+               device, and each loaded body serves several pulls. The inverse square root of the device is \
+               the other half of the bound.",
+        loses: "A thread a body that loads every source alone waits for loads. Shared tiles alone leave most \
+                multiprocessors idle at a few thousand bodies. On processors exact roots and divisions take \
+                longer than all the rest.",
         ladders: vec![Box::new(ladder())],
     }
 }
@@ -51,18 +45,19 @@ fn ladder() -> Ladder<Pull> {
 }
 
 fn cases(scale: Scale) -> Vec<usize> {
-    let sizes: &[usize] = match (scale.class, scale.quick) {
+    let sizes: &[u64] = match (scale.class, scale.quick) {
         (Class::Gpu, false) => &[4_096, 16_128, 65_536],
         (Class::Gpu, true) => &[16_128],
         (Class::Cpu, false) => &[4_096, 16_128],
         (Class::Cpu, true) => &[4_096],
         (Class::Software, _) => &[2_048],
     };
-    match scale.size {
-        // More pairs than this take hours.
-        Some(size) => vec![size.min(1 << 20) as usize],
-        None => sizes.to_vec(),
-    }
+    // More pairs than this take hours.
+    let sizes = scale
+        .or_these(sizes)
+        .into_iter()
+        .map(|size| size.min(1 << 20) as usize);
+    sizes.collect()
 }
 
 /// The pull of so many bodies on each other.
@@ -141,7 +136,7 @@ impl Problem for Pull {
         Work::bytes(bytes, bytes).operations(Operation::F32Pull, self.elements() * self.elements())
     }
 
-    fn tolerance(&self) -> Tolerance {
+    fn tolerance(&self, _: Fill) -> Tolerance {
         // Sums of n floats, one after the other in some variants.
         Tolerance::Relative(1e-4)
     }

@@ -16,7 +16,7 @@ pub(super) fn variants() -> Vec<Variant<Resident>> {
             Variant::gpu(
                 format!("cubes of {units}"),
                 "as many cubes as the warps asked for make, by the shared memory that they take",
-                move |p: &Resident, call: OnGpu<'_>| run(p, &call, units),
+                move |p: &Resident, call| run(p, call, units),
             )
         })
         .into()

@@ -48,12 +48,9 @@ impl Limits {
     /// is then the same as there, and what comes of it is the device's affair.
     #[must_use]
     pub fn of_driver(driver: &str) -> Self {
-        const UNKNOWN: Limits = Limits {
-            warps: 64,
-            cubes: 32,
-            shared: 228 << 10,
-            reserved: 1 << 10,
-            registers: 1 << 16,
+        const UNKNOWN: Limits = match Limits::of(9, 0) {
+            Some(limits) => limits,
+            None => panic!("it is documented"),
         };
         let told = driver.split("compute capability ").nth(1);
         let told = told.and_then(|version| {
@@ -76,11 +73,7 @@ impl Limits {
         let mut cubes = self.cubes.min(self.warps / warps);
         cubes = cubes.min(self.registers / of_warp / warps);
         // Shared memory is given to cubes, 128 bytes at a time.
-        let of_cube = if shared == 0 {
-            self.reserved
-        } else {
-            shared.next_multiple_of(128) + self.reserved
-        };
+        let of_cube = shared.next_multiple_of(128) + self.reserved;
         cubes = cubes.min(self.shared.checked_div(of_cube).unwrap_or(cubes));
         cubes * warps
     }
@@ -95,9 +88,8 @@ impl Limits {
             return None;
         }
         let most = (self.shared / cubes).saturating_sub(self.reserved) / 128 * 128;
-        [0, most]
-            .into_iter()
-            .find(|shared| self.resident(units, *shared, 32) == warps)
+        let mut amounts = [0, most].into_iter();
+        amounts.find(|shared| self.resident(units, *shared, 32) == warps)
     }
 }
 

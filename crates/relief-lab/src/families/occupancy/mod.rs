@@ -23,11 +23,9 @@ mod limits;
 pub use limits::Limits;
 
 use crate::array::{Array, Fill, Layout};
-use crate::family::{AnyLadder, Class, Family, Ladder, Lesson, Operation, Problem, Scale, Variant, Work};
+use crate::family::{AnyLadder, Class, Family, Ladder, Operation, Problem, Scale, Variant, Work};
 
-/// The family.
-#[must_use]
-pub fn family() -> Family {
+pub(super) fn family() -> Family {
     let ladder = |name, about, kernel| {
         let ladder = Ladder::new(name, about, variants()).axis("resident warps");
         let ladder = ladder.checks(move || checks(kernel));
@@ -38,12 +36,10 @@ pub fn family() -> Family {
         about: "resident warps of a multiprocessor, and what they hide",
         source: "64 warps on Maxwell, Pascal and Volta, 32 on Turing",
         source_size: "",
-        lesson: Lesson {
-            wins: "Bytes and operations in flight count, not warps (Little's law): vectors of 16 bytes \
-                    need a quarter of the warps that words need.",
-            loses: "Few resident warps with one word each leave memory waiting. More warps than the \
-                    latency needs bring nothing.",
-        },
+        wins: "Bytes and operations in flight count, not warps (Little's law): vectors of 16 bytes need a \
+               quarter of the warps that words need.",
+        loses: "Few resident warps with one word each leave memory waiting. More warps than the latency \
+                needs bring nothing.",
         ladders: vec![
             ladder(
                 "occupancy/arithmetic",
@@ -148,17 +144,16 @@ impl Problem for Resident {
     fn reference(&self, inputs: &[Array], outputs: &mut [Array]) {
         let from = inputs[0].slice::<f32>();
         let to = outputs[0].slice_mut::<f32>();
-        to.iter_mut()
-            .zip(from)
-            .for_each(|(to, from)| *to = from + self.added());
+        for (to, from) in to.iter_mut().zip(from) {
+            *to = from + self.added();
+        }
     }
 
     fn work(&self) -> Work {
-        let work = Work::bytes(4 * self.elements(), 4 * self.elements());
+        let words = self.elements();
+        let work = Work::bytes(4 * words, 4 * words);
         match self.kernel {
-            Kernel::Arithmetic => {
-                work.operations(Operation::F32MultiplyAdd, u64::from(STEPS) * self.elements())
-            }
+            Kernel::Arithmetic => work.operations(Operation::F32MultiplyAdd, u64::from(STEPS) * words),
             Kernel::Words | Kernel::Quads => work,
         }
     }

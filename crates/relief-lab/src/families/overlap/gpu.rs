@@ -9,16 +9,16 @@ use std::sync::{Mutex, PoisonError};
 use cubecl::prelude::*;
 #[cfg(feature = "cuda")]
 use rayon::prelude::*;
-use relief_kernels::device::{Buffer, Gpu, Operand, Reading, cubes, launch};
+use relief_kernels::device::{Buffer, Gpu, Operand, Reading, launch, line};
 
 use super::{FACTOR, Overlap, Ways};
-use crate::family::{Failure, OnGpu, Outcome, Variant};
+use crate::family::{Failure, Outcome, Variant};
 
 /// Reads on the way at once, as many as the engine has.
 const READS: usize = 3;
 
 /// What so many queues are called.
-fn named(count: usize) -> String {
+pub(super) fn named(count: usize) -> String {
     match count {
         1 => "1 queue".to_owned(),
         _ => format!("{count} queues"),
@@ -33,11 +33,8 @@ pub(super) fn variants(ways: Ways) -> Vec<Variant<Overlap>> {
     };
     match ways {
         Ways::Streams => {
-            let mut variants = vec![driven(
-                "one after another",
-                "there, computed, back: once",
-                By::Whole,
-            )];
+            let idea = "there, computed, back: once";
+            let mut variants = vec![driven("one after another", idea, By::Whole)];
             variants.extend([1, 2, 3].map(|count| driven(&named(count), queues(count), By::Queues(count))));
             variants.push(driven(
                 "a queue a step",
@@ -113,14 +110,10 @@ fn target(output: &Buffer, start: usize, len: usize) -> Outcome<Buffer> {
 fn arrived(problem: &Overlap, start: usize, len: usize, reading: Reading) -> Outcome {
     let bytes = reading.wait()?;
     for place in (0..len).step_by(4_099).chain(len.checked_sub(1)) {
-        let word = bytes
-            .get(4 * place..4 * place + 4)
-            .and_then(|word| word.try_into().ok());
-        if word.map(u32::from_le_bytes) != Some(problem.result(start + place)) {
-            return Err(Failure::Failed(format!(
-                "word {} did not come back",
-                start + place
-            )));
+        let (word, whole) = (bytes.get(4 * place..4 * place + 4), start + place);
+        let word = word.and_then(|word| word.try_into().ok());
+        if word.map(u32::from_le_bytes) != Some(problem.result(whole)) {
+            return Err(Failure::Failed(format!("word {whole} did not come back")));
         }
     }
     Ok(())
@@ -129,7 +122,7 @@ fn arrived(problem: &Overlap, start: usize, len: usize, reading: Reading) -> Out
 /// From ordinary memory by the runtime: `count` threads that take chunks in turn.
 fn through(name: &str, idea: &'static str, count: usize) -> Variant<Overlap> {
     let (threads, memory) = (Threads::new(), Mutex::new(Vec::<u32>::new()));
-    Variant::gpu(name, idea, move |problem: &Overlap, call: OnGpu<'_>| {
+    Variant::gpu(name, idea, move |problem: &Overlap, call| {
         let mut memory = memory.lock().unwrap_or_else(PoisonError::into_inner);
         if memory.len() != problem.words {
             *memory = (0..problem.words).map(|place| problem.word(place)).collect();
@@ -164,16 +157,13 @@ fn through(name: &str, idea: &'static str, count: usize) -> Variant<Overlap> {
 /// Made on the device: `count` threads that take bands in turn, with so many reads on the way.
 fn streamed(name: &str, idea: &'static str, count: usize, reads: usize) -> Variant<Overlap> {
     let threads = Threads::new();
-    Variant::gpu(name, idea, move |problem: &Overlap, call: OnGpu<'_>| {
+    Variant::gpu(name, idea, move |problem: &Overlap, call| {
         let (gpu, output) = (call.gpu, &call.outputs[0]);
         gpu.sync()?;
         threads.each(count, |thread| {
             let mut readings = VecDeque::new();
-            for start in (0..problem.words)
-                .step_by(problem.chunk)
-                .skip(thread)
-                .step_by(count)
-            {
+            let starts = (0..problem.words).step_by(problem.chunk).skip(thread);
+            for start in starts.step_by(count) {
                 // rung: overlap on gpu: three on the way | three on the way, 2 threads
                 let len = problem.chunk.min(problem.words - start);
                 let to = target(output, start, len)?;
@@ -210,11 +200,10 @@ const UNITS: u32 = 256;
 /// Multiplies `count` words of `from`, or, where they are not sent, the numbers from `first` on.
 fn multiply(gpu: &Gpu, from: &Buffer, to: &Buffer, count: usize, first: u32, sent: bool) -> Outcome {
     let count = count as u32;
-    let grid = cubes(gpu, count.div_ceil(UNITS));
     // What is made on the device reads nothing: another name of the target may not be bound beside it.
     let input = if sent { from } else { &gpu.nothing()? };
     // SAFETY: places are compared with `count`, and both buffers have as many words, of which `from` is only read where it was sent.
-    launch!(gpu, "overlap", &sent, &[Operand::write("the output", to)], (grid, CubeDim::new_1d(UNITS)),
+    launch!(gpu, "overlap", &sent, &[Operand::write("the output", to)], line(gpu, count, UNITS),
         unsafe multiply_words(input.array(1), to.array(1), count, first, sent))?;
     Ok(())
 }
@@ -253,7 +242,7 @@ fn driven(name: &str, idea: &'static str, by: By) -> Variant<Overlap> {
 
     // What has come back right: words, and words of a chunk.
     let right: Mutex<HashSet<(usize, usize)>> = Mutex::new(HashSet::new());
-    Variant::gpu(name, idea, move |problem: &Overlap, call: OnGpu<'_>| {
+    Variant::gpu(name, idea, move |problem: &Overlap, call| {
         let failed = |reason: String| Failure::Failed(reason);
         let ordinal = ordinal(call.gpu)?;
         let mut locked = LOCKED.lock().unwrap_or_else(PoisonError::into_inner);
@@ -313,7 +302,7 @@ fn driven(name: &str, idea: &'static str, by: By) -> Variant<Overlap> {
 
 #[cfg(not(feature = "cuda"))]
 fn driven(name: &str, idea: &'static str, _: By) -> Variant<Overlap> {
-    Variant::gpu(name, idea, |_: &Overlap, _: OnGpu<'_>| {
+    Variant::gpu(name, idea, |_: &Overlap, _| {
         Err(Failure::Unsupported(
             "this program was built without the feature cuda".to_owned(),
         ))

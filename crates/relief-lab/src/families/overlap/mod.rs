@@ -25,34 +25,26 @@
 mod gpu;
 
 use crate::array::{Array, Fill, Layout, mix};
-use crate::family::{Class, Family, Ladder, Lesson, Operation, Problem, Scale, Variant, Work};
+use crate::family::{Class, Family, Ladder, Operation, Problem, Scale, Variant, Work};
 use crate::machine::Machine;
 #[cfg(feature = "cuda")]
 use crate::record::Span;
 use crate::record::Timeline;
 
-#[cfg(feature = "cuda")]
-use gpu::timeline;
-
 /// When each chunk of 64 MiB was where, in one queue and in several; of devices that NVIDIA's driver drives.
-#[must_use]
-pub fn timelines(machine: &Machine) -> Vec<Timeline> {
+pub(super) fn timelines(machine: &Machine) -> Vec<Timeline> {
     #[cfg(feature = "cuda")]
     if let Machine::Gpu(gpu) = machine {
-        let name = |queues| match queues {
-            1 => "1 queue".to_owned(),
-            _ => format!("{queues} queues"),
-        };
         // What has no timeline, because it fails or is no such device, has none; the ladder says why.
         let of = |queues| {
-            let spans = timeline(gpu, 1 << 24, 1 << 20, queues).ok()?;
+            let spans = gpu::timeline(gpu, 1 << 24, 1 << 20, queues).ok()?;
             let spans = spans.into_iter().map(|span| Span {
                 queue: span.queue,
                 times: span.times,
             });
             Some(Timeline {
                 ladder: "overlap".to_owned(),
-                name: name(queues),
+                name: gpu::named(queues),
                 spans: spans.collect(),
             })
         };
@@ -62,9 +54,7 @@ pub fn timelines(machine: &Machine) -> Vec<Timeline> {
     Vec::new()
 }
 
-/// The family.
-#[must_use]
-pub fn family() -> Family {
+pub(super) fn family() -> Family {
     let about = "out(i) = 2 654 435 761 · in(i) + 1, from the host and back to it";
     let streams = Ladder::new("overlap", about, variants(Ways::Streams));
     let about = "the same in chunks of many sizes";
@@ -76,13 +66,11 @@ pub fn family() -> Family {
         about: "transfers both ways and a kernel at once: what the bus allows",
         source: "two streams that overlap copies and kernels; no figures",
         source_size: "",
-        lesson: Lesson {
-            wins: "A queue for each step with events between: both ways of the bus and the kernel are \
-                    busy at once, as the bound says.",
-            loses: "One queue does one thing after another, however it is cut into chunks. Small chunks \
-                    pay for their launches and copies; large ones for the first and the last, which \
-                    overlap nothing. Ordinary memory is copied by the host first.",
-        },
+        wins: "A queue for each step with events between: both ways of the bus and the kernel are busy at \
+               once, as the bound says.",
+        loses: "One queue does one thing after another, however it is cut into chunks. Small chunks pay for \
+                their launches and copies; large ones for the first and the last, which overlap nothing. \
+                Ordinary memory is copied by the host first.",
         ladders: vec![
             Box::new(streams.checks(checks).cases(|scale| {
                 let of = |words| there(words, if words > 32 * LARGE { LARGE } else { CHUNK });
@@ -140,20 +128,19 @@ fn sizes(scale: Scale) -> Vec<usize> {
         (Class::Gpu, false) => &[1 << 25, 1 << 28],
         (Class::Cpu | Class::Software, _) => &[1 << 18],
     };
-    let asked = scale.size.map(|size| vec![size as usize]);
-    asked.unwrap_or_else(|| usual.iter().map(|words| *words as usize).collect())
+    scale
+        .or_these(usual)
+        .into_iter()
+        .map(|words| words as usize)
+        .collect()
 }
 
 fn chunks(scale: Scale) -> Vec<Overlap> {
-    let words = scale.or(if scale.class == Class::Gpu {
-        1 << 25
-    } else {
-        1 << 18
-    }) as usize;
-    let kibibytes: &[usize] = match scale.class {
-        Class::Gpu => &[64, 256, 1_024, 4_096, 16_384, 65_536],
-        _ => &[64, 1_024],
+    let (words, kibibytes): (u64, &[usize]) = match scale.class {
+        Class::Gpu => (1 << 25, &[64, 256, 1_024, 4_096, 16_384, 65_536]),
+        _ => (1 << 18, &[64, 1_024]),
     };
+    let words = scale.or(words) as usize;
     kibibytes.iter().map(|size| there(words, size * 256)).collect()
 }
 
@@ -223,10 +210,9 @@ impl Problem for Overlap {
     }
 
     fn reference(&self, _: &[Array], outputs: &mut [Array]) {
-        let to = outputs[0].slice_mut::<u32>();
-        to.iter_mut()
-            .enumerate()
-            .for_each(|(place, to)| *to = self.result(place));
+        for (place, to) in outputs[0].slice_mut::<u32>().iter_mut().enumerate() {
+            *to = self.result(place);
+        }
     }
 
     fn work(&self) -> Work {

@@ -15,27 +15,17 @@ use crate::families::{part, share};
 use crate::family::{OnCpu, Outcome, Variant};
 
 pub(super) fn variants(operation: Operation) -> Vec<Variant<Reduce>> {
-    let mut variants = vec![Variant::cpu(
-        "naive",
-        "one number after the other, one result",
-        |p, call| all(p, call, &Naive),
-    )];
+    let of = |name, idea, way| Variant::cpu(name, idea, move |p: &Reduce, call| all(p, call, way));
+    let mut variants = vec![of("naive", "one number after the other, one result", Way::Naive)];
     if operation == Operation::Sum {
-        variants.push(Variant::cpu(
-            "eight sums",
-            "eight results on the way at once, put together at the end",
-            |p, call| all(p, call, &Several),
-        ));
+        let idea = "eight results on the way at once, put together at the end";
+        variants.push(of("eight sums", idea, Way::EightSums));
     }
     variants.extend([
-        Variant::cpu("vectors", "the production kernel on one thread", |p, call| {
-            all(p, call, &Vectors)
-        }),
-        Variant::cpu("threads", "blocks dealt to all threads", |p, call| {
-            all(p, call, &Threads)
-        })
-        .scratch(|p| vec![Layout::of::<u32>(2 * p.width.div_ceil(BLOCK))])
-        .production(),
+        of("vectors", "the production kernel on one thread", Way::Vectors),
+        of("threads", "blocks dealt to all threads", Way::Threads)
+            .scratch(|p| vec![Layout::of::<u32>(2 * p.width.div_ceil(BLOCK))])
+            .production(),
     ]);
     variants
 }
@@ -69,7 +59,7 @@ macro_rules! integers {
             }
 
             fn sum_words(sum: $wide) -> [u32; 2] {
-                halves(sum as u64)
+                Self::words(sum)
             }
         }
     )+};
@@ -101,18 +91,17 @@ fn number<T: Value>(key: u32) -> [u32; 2] {
     [u32::from_le_bytes(word), 0]
 }
 
-/// A way of reducing a row.
-trait Way: Sync {
-    fn reduce<T: Value>(&self, operation: Operation, row: &[T], scratch: &mut [Array]) -> [u32; 2];
-
-    /// Whether rows are dealt to threads where there are many.
-    fn deals_rows(&self) -> bool {
-        false
-    }
+/// How a row is reduced.
+#[derive(Clone, Copy, PartialEq)]
+enum Way {
+    Naive,
+    EightSums,
+    Vectors,
+    Threads,
 }
 
 /// Reduces all rows.
-fn all(problem: &Reduce, call: OnCpu<'_>, way: &impl Way) -> Outcome {
+fn all(problem: &Reduce, call: OnCpu<'_>, way: Way) -> Outcome {
     match problem.element {
         Element::U8 => rows::<u8>(problem, call, way)?,
         Element::U16 => rows::<u16>(problem, call, way)?,
@@ -123,10 +112,11 @@ fn all(problem: &Reduce, call: OnCpu<'_>, way: &impl Way) -> Outcome {
     Ok(())
 }
 
-fn rows<T: Value>(problem: &Reduce, call: OnCpu<'_>, way: &impl Way) -> Outcome {
+fn rows<T: Value>(problem: &Reduce, call: OnCpu<'_>, way: Way) -> Outcome {
     let words: &mut [u32] = bytemuck::cast_slice_mut(call.outputs[0].bytes_mut());
     let each = problem.result_words();
-    if way.deals_rows() && problem.height >= 2 * rayon::current_num_threads() {
+    // Many rows are dealt to threads whole.
+    if way == Way::Threads && problem.height >= 2 * rayon::current_num_threads() {
         let part = share(problem.height);
         let numbers = bytemuck::cast_slice(call.inputs[0].bytes());
         let matrix = Matrix::<T>::new(numbers, problem.height, problem.width, problem.pitch())?;
@@ -139,127 +129,110 @@ fn rows<T: Value>(problem: &Reduce, call: OnCpu<'_>, way: &impl Way) -> Outcome 
             }
             let rows = problem.rows_from::<T>(&call.inputs[0], first);
             for (row, to) in rows.zip(words.chunks_mut(each)) {
-                to.copy_from_slice(&Vectors.reduce(problem.operation, row, &mut [])[..each]);
+                to.copy_from_slice(&vectors(problem.operation, row)[..each]);
             }
         });
         return Ok(());
     }
-    let rows = problem
-        .rows_from::<T>(&call.inputs[0], 0)
-        .zip(words.chunks_mut(each));
-    for (row, to) in rows {
-        to.copy_from_slice(&way.reduce(problem.operation, row, call.scratch)[..each]);
+    let rows = problem.rows_from::<T>(&call.inputs[0], 0);
+    for (row, to) in rows.zip(words.chunks_mut(each)) {
+        let result = match way {
+            Way::Naive => naive(problem.operation, row),
+            Way::EightSums => eight_sums(row),
+            Way::Vectors => vectors(problem.operation, row),
+            Way::Threads => threads(problem.operation, row, call.scratch),
+        };
+        to.copy_from_slice(&result[..each]);
     }
     Ok(())
 }
 
-struct Naive;
-
-impl Way for Naive {
-    fn reduce<T: Value>(&self, operation: Operation, row: &[T], _: &mut [Array]) -> [u32; 2] {
-        match operation {
-            Operation::Sum => {
-                // rung: reduce on cpu: naive
-                let mut sum = T::Wide::default();
-                for value in row {
-                    sum += value.wide();
-                }
-                T::words(sum)
-                // end
+fn naive<T: Value>(operation: Operation, row: &[T]) -> [u32; 2] {
+    match operation {
+        Operation::Sum => {
+            // rung: reduce on cpu: naive
+            let mut sum = T::Wide::default();
+            for value in row {
+                sum += value.wide();
             }
-            Operation::Least => number::<T>(row.iter().fold(u32::MAX, |least, value| least.min(value.key()))),
-            Operation::Greatest => number::<T>(row.iter().fold(0, |most, value| most.max(value.key()))),
-            Operation::PlaceOfLeast => {
-                let (mut least, mut place) = (u32::MAX, u64::MAX);
-                for (i, value) in row.iter().enumerate() {
-                    if value.key() < least || place == u64::MAX {
-                        (least, place) = (value.key(), i as u64);
-                    }
+            T::words(sum)
+            // end
+        }
+        Operation::Least => number::<T>(row.iter().fold(u32::MAX, |least, value| least.min(value.key()))),
+        Operation::Greatest => number::<T>(row.iter().fold(0, |most, value| most.max(value.key()))),
+        Operation::PlaceOfLeast => {
+            let (mut least, mut place) = (u32::MAX, u64::MAX);
+            for (i, value) in row.iter().enumerate() {
+                if value.key() < least || place == u64::MAX {
+                    (least, place) = (value.key(), i as u64);
                 }
-                halves(place)
             }
+            halves(place)
         }
     }
 }
 
-/// Of sums alone.
-struct Several;
-
-impl Way for Several {
-    fn reduce<T: Value>(&self, _: Operation, row: &[T], _: &mut [Array]) -> [u32; 2] {
-        let (eights, rest) = row.as_chunks::<8>();
-        // rung: reduce on cpu: eight sums
-        let mut sums = [T::Wide::default(); 8];
-        for eight in eights {
-            for (sum, value) in sums.iter_mut().zip(eight) {
-                *sum += value.wide();
-            }
-        }
-        for (sum, value) in sums.iter_mut().zip(rest) {
+fn eight_sums<T: Value>(row: &[T]) -> [u32; 2] {
+    let (eights, rest) = row.as_chunks::<8>();
+    // rung: reduce on cpu: eight sums
+    let mut sums = [T::Wide::default(); 8];
+    for eight in eights {
+        for (sum, value) in sums.iter_mut().zip(eight) {
             *sum += value.wide();
         }
-        let [a, b, c, d, e, f, g, h] = sums;
-        T::words(((a + b) + (c + d)) + ((e + f) + (g + h)))
-        // end
     }
+    for (sum, value) in sums.iter_mut().zip(rest) {
+        *sum += value.wide();
+    }
+    let [a, b, c, d, e, f, g, h] = sums;
+    T::words(((a + b) + (c + d)) + ((e + f) + (g + h)))
+    // end
 }
 
-struct Vectors;
-
-impl Way for Vectors {
-    fn reduce<T: Value>(&self, operation: Operation, row: &[T], _: &mut [Array]) -> [u32; 2] {
-        // rung: reduce on cpu: vectors
-        match operation {
-            Operation::Sum => T::sum_words(cpu::sum(row)),
-            Operation::Least => number::<T>(cpu::least(row).map_or(u32::MAX, T::key)),
-            Operation::Greatest => number::<T>(cpu::greatest(row).map_or(0, T::key)),
-            Operation::PlaceOfLeast => halves(cpu::place_of_least(row).unwrap_or(u64::MAX)),
-        }
-        // end
+fn vectors<T: Value>(operation: Operation, row: &[T]) -> [u32; 2] {
+    // rung: reduce on cpu: vectors
+    match operation {
+        Operation::Sum => T::sum_words(cpu::sum(row)),
+        Operation::Least => number::<T>(cpu::least(row).map_or(u32::MAX, T::key)),
+        Operation::Greatest => number::<T>(cpu::greatest(row).map_or(0, T::key)),
+        Operation::PlaceOfLeast => halves(cpu::place_of_least(row).unwrap_or(u64::MAX)),
     }
+    // end
 }
 
-struct Threads;
-
-impl Way for Threads {
-    fn reduce<T: Value>(&self, operation: Operation, row: &[T], scratch: &mut [Array]) -> [u32; 2] {
-        // Small rows are done before a thread has woken up.
-        if size_of_val(row) < 1 << 16 {
-            return Vectors.reduce(operation, row, scratch);
-        }
-        let part = part(row.len()).next_multiple_of(BLOCK);
-        let parts = row.par_chunks(part);
-        match operation {
-            Operation::Sum => {
-                // rung: reduce on cpu: threads
-                let sums: &mut [T::Sum] = bytemuck::cast_slice_mut(scratch[0].bytes_mut());
-                let sums = &mut sums[..row.len().div_ceil(BLOCK)];
-                let targets = sums.par_chunks_mut(part / BLOCK);
-                parts
-                    .zip(targets)
-                    .for_each(|(part, sums)| cpu::block_sums(part, sums));
-                T::sum_words(cpu::total::<T>(sums))
-                // end
-            }
-            Operation::Least => {
-                let least = parts.filter_map(cpu::least).map(T::key).min();
-                number::<T>(least.unwrap_or(u32::MAX))
-            }
-            Operation::Greatest => {
-                let greatest = parts.filter_map(cpu::greatest).map(T::key).max();
-                number::<T>(greatest.unwrap_or(0))
-            }
-            Operation::PlaceOfLeast => {
-                let least = parts.enumerate().filter_map(|(k, values)| {
-                    let place = cpu::place_of_least(values)?;
-                    Some((values[place as usize].key(), (k * part) as u64 + place))
-                });
-                halves(least.min().map_or(u64::MAX, |(_, place)| place))
-            }
-        }
+fn threads<T: Value>(operation: Operation, row: &[T], scratch: &mut [Array]) -> [u32; 2] {
+    // Small rows are done before a thread has woken up.
+    if size_of_val(row) < 1 << 16 {
+        return vectors(operation, row);
     }
-
-    fn deals_rows(&self) -> bool {
-        true
+    let part = part(row.len()).next_multiple_of(BLOCK);
+    let parts = row.par_chunks(part);
+    match operation {
+        Operation::Sum => {
+            // rung: reduce on cpu: threads
+            let sums: &mut [T::Sum] = bytemuck::cast_slice_mut(scratch[0].bytes_mut());
+            let sums = &mut sums[..row.len().div_ceil(BLOCK)];
+            let targets = sums.par_chunks_mut(part / BLOCK);
+            parts
+                .zip(targets)
+                .for_each(|(part, sums)| cpu::block_sums(part, sums));
+            T::sum_words(cpu::total::<T>(sums))
+            // end
+        }
+        Operation::Least => {
+            let least = parts.filter_map(cpu::least).map(T::key).min();
+            number::<T>(least.unwrap_or(u32::MAX))
+        }
+        Operation::Greatest => {
+            let greatest = parts.filter_map(cpu::greatest).map(T::key).max();
+            number::<T>(greatest.unwrap_or(0))
+        }
+        Operation::PlaceOfLeast => {
+            let least = parts.enumerate().filter_map(|(k, values)| {
+                let place = cpu::place_of_least(values)?;
+                Some((values[place as usize].key(), (k * part) as u64 + place))
+            });
+            halves(least.min().map_or(u64::MAX, |(_, place)| place))
+        }
     }
 }

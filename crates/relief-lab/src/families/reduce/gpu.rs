@@ -34,7 +34,7 @@ pub(super) fn variants(like: Reduce) -> Vec<Variant<Reduce>> {
     let one_sum = like.operation == Operation::Sum && like.element == Element::F32 && like.height == 1;
     if one_sum {
         let of = |name, idea, step| {
-            Variant::gpu(name, idea, move |p: &Reduce, call| sum(p, &call, step)).scratch(scratch)
+            Variant::gpu(name, idea, move |p: &Reduce, call| sum(p, call, step)).scratch(scratch)
         };
         variants.extend([
             of(
@@ -74,7 +74,7 @@ pub(super) fn variants(like: Reduce) -> Vec<Variant<Reduce>> {
         Variant::gpu(
             "blocks",
             "blocks in a fixed order, a cube for each; planes for short rows",
-            |p: &Reduce, call: OnGpu<'_>| in_blocks(p, &call),
+            in_blocks,
         )
         .tuned(production::NAME, production::SPACE, production::DEFAULT)
         .scratch(results)

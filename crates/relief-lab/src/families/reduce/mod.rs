@@ -16,7 +16,7 @@ use relief_numeric::element::{Element, Number};
 use relief_numeric::reduce::Operation;
 
 use crate::array::{Array, Fill, Kind, Layout};
-use crate::family::{Class, Family, LENGTHS, Ladder, Lesson, Problem, Tolerance, Variant, Work};
+use crate::family::{Class, Family, LENGTHS, Ladder, Problem, Tolerance, Variant, Work};
 
 /// The ladders of one row of numbers, by their operations.
 fn of_one_row() -> impl Iterator<Item = Box<Ladder<Reduce>>> {
@@ -59,20 +59,16 @@ fn ladder(
     Box::new(ladder.checks(move || LENGTHS.into_iter().chain([200_003]).map(one).collect()))
 }
 
-/// The family.
-#[must_use]
-pub fn family() -> Family {
+pub(super) fn family() -> Family {
     Family {
         name: "reduce",
         about: "many numbers become one: how fast memory can be read",
         source: "none: the ladder is announced",
         source_size: "",
-        lesson: Lesson {
-            wins: "Vectors and many loads in flight: a team loads rows of vectors, each of which makes \
-                    room for the next, and only the rest is halved in shared memory and within a warp.",
-            loses: "Harris's steps in order: interleaved addressing diverges, strided addressing meets \
-                    bank conflicts, one number a thread leaves memory idle.",
-        },
+        wins: "Vectors and many loads in flight: a team loads rows of vectors, each of which makes room for \
+               the next, and only the rest is halved in shared memory and within a warp.",
+        loses: "Harris's steps in order: interleaved addressing diverges, strided addressing meets bank \
+                conflicts, one number a thread leaves memory idle.",
         ladders: of_one_row()
             .chain([Box::new(rows())])
             .map(|ladder| ladder as _)
@@ -205,7 +201,7 @@ impl Problem for Reduce {
 
     fn inputs(&self, fill: Fill) -> Vec<Array> {
         let (kind, len) = (Kind::of(self.element), self.pitch() * self.height);
-        vec![Array::filled(Layout { kind, len }, fill, 1)]
+        vec![Array::filled(Layout::new(kind, len), fill, 1)]
     }
 
     fn outputs(&self) -> Vec<Layout> {
@@ -233,7 +229,7 @@ impl Problem for Reduce {
         Work::bytes(self.elements() * bytes, written)
     }
 
-    fn tolerance(&self) -> Tolerance {
+    fn tolerance(&self, _: Fill) -> Tolerance {
         match (self.operation, self.element) {
             // Sums of as many floats differ by their order; a tree's by a few of the last bits.
             (Operation::Sum, Element::F32) => Tolerance::Relative(1e-5),

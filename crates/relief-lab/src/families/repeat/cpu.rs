@@ -9,6 +9,7 @@ use crate::array::{Element, Kind};
 use crate::family::{Failure, OnCpu, Outcome, Variant};
 
 pub(super) fn variants() -> Vec<Variant<Repeat>> {
+    let own = |name, idea, threads| Variant::cpu(name, idea, move |p, call| production(p, call, threads));
     vec![
         variant("basic", "an index from x and y, with two modulos", basic, basic).source("870 000 µs"),
         variant("indexed", "a running index; the modulos stay", indexed, indexed).source("114 000 µs"),
@@ -25,17 +26,8 @@ pub(super) fn variants() -> Vec<Variant<Repeat>> {
             by_rows,
             by_rows,
         ),
-        Variant::cpu(
-            "production",
-            "production's rows, on one thread",
-            |p: &Repeat, call| production(p, call, false),
-        ),
-        Variant::cpu(
-            "threads production",
-            "the same, a part for each thread",
-            |p: &Repeat, call| production(p, call, true),
-        )
-        .production(),
+        own("production", "production's rows, on one thread", false),
+        own("threads production", "the same, a part for each thread", true).production(),
     ]
 }
 
@@ -46,12 +38,9 @@ fn variant(
     floats: fn([usize; 4], &[f32], &mut [f32]),
     bytes: fn([usize; 4], &[u8], &mut [u8]),
 ) -> Variant<Repeat> {
-    Variant::cpu(name, idea, move |p: &Repeat, call: OnCpu<'_>| {
-        let (sizes, pattern, out) = (
-            [p.width, p.height, p.pitch(), p.side],
-            &call.inputs[0],
-            &mut call.outputs[0],
-        );
+    Variant::cpu(name, idea, move |p: &Repeat, call| {
+        let sizes = [p.width, p.height, p.pitch(), p.side];
+        let (pattern, out) = (&call.inputs[0], &mut call.outputs[0]);
         match p.kind {
             Kind::F32 => floats(sizes, pattern.slice(), out.slice_mut()),
             _ => bytes(sizes, pattern.slice(), out.slice_mut()),
@@ -115,11 +104,7 @@ fn production(problem: &Repeat, call: OnCpu<'_>, threads: bool) -> Outcome {
 }
 
 fn rows<S: Sample>(problem: &Repeat, times: usize, pattern: &[S], out: &mut [S], threads: bool) -> Outcome {
-    let (side, width, pitch) = (
-        problem.side * times,
-        problem.width * times,
-        problem.pitch() * times,
-    );
+    let [side, width, pitch] = [problem.side, problem.width, problem.pitch()].map(|count| count * times);
     if width == 0 || problem.height == 0 {
         return Ok(());
     }

@@ -2,7 +2,7 @@
 #![allow(unsafe_code)]
 
 use cubecl::prelude::*;
-use relief_kernels::device::{Buffer, Gpu, Operand, Reading, launch};
+use relief_kernels::device::{Buffer, Gpu, Operand, Reading, cover, launch};
 use relief_kernels::repeat::gpu::{self as production, Cell, Raster};
 
 use super::Repeat;
@@ -19,7 +19,7 @@ const IN_FLIGHT: usize = 3;
 
 pub(super) fn variants(kind: Kind) -> Vec<Variant<Repeat>> {
     let of = |name, idea, way| {
-        Variant::gpu(name, idea, move |p: &Repeat, call: OnGpu<'_>| {
+        Variant::gpu(name, idea, move |p: &Repeat, call| {
             simple(p, call.gpu, way, &call.inputs[0], &call.outputs[0])
         })
     };
@@ -28,7 +28,7 @@ pub(super) fn variants(kind: Kind) -> Vec<Variant<Repeat>> {
         Variant::gpu(
             "modulo and transfers",
             "the pattern up, a unit for each word, the result down",
-            |p: &Repeat, call| transfers(p, &call),
+            transfers,
         )
         .source("34 000 µs"),
         of(
@@ -71,14 +71,8 @@ pub(super) fn variants(kind: Kind) -> Vec<Variant<Repeat>> {
                     height: p.height as u32,
                     pitch: pitch(p),
                 };
-                Ok(production::expand_with(
-                    call.gpu,
-                    call.tuning,
-                    bits(p),
-                    cell,
-                    (0, 0),
-                    to,
-                )?)
+                production::expand_with(call.gpu, call.tuning, bits(p), cell, (0, 0), to)?;
+                Ok(())
             },
         )
         .tuned(
@@ -163,10 +157,8 @@ fn simple(problem: &Repeat, gpu: &Gpu, way: Way, pattern: &Buffer, out: &Buffer)
         shared: if way == Way::Shared { words } else { 0 },
     };
     if 4 * shape.shared > gpu.report().shared_memory.min(48 << 10) {
-        return Err(Failure::Unsupported(format!(
-            "a pattern of {} bytes in shared memory",
-            4 * words
-        )));
+        let reason = format!("a pattern of {} bytes in shared memory", 4 * words);
+        return Err(Failure::Unsupported(reason));
     }
     // A pattern's row may end inside a word: the words of its copies come again after as many rows' lengths as a word has
     // samples, or fewer.
@@ -177,16 +169,13 @@ fn simple(problem: &Repeat, gpu: &Gpu, way: Way, pattern: &Buffer, out: &Buffer)
         Way::Grid => (period.min(pitch), side.min(height)),
         Way::Vectors => (pitch / 4, height),
     };
-    let cubes = match way {
-        // As large as the source's, which makes the most of a copy of the pattern.
-        Way::Shared => (across.div_ceil(WIDE), down.div_ceil(WIDE)),
-        _ => (across.div_ceil(WIDE), down.div_ceil(HIGH)),
-    };
+    // Where shared memory holds it as large as the source's, which makes the most of a copy of the pattern.
+    let high = if way == Way::Shared { WIDE } else { HIGH };
+    let cubes = (across.div_ceil(WIDE), down.div_ceil(high));
     if cubes.0.max(cubes.1) > 65_535 || out.words() as u64 > u64::from(u32::MAX) {
         return Err(Failure::Unsupported(format!("{} × {} cubes", cubes.0, cubes.1)));
     }
-    let dim = CubeDim::new_2d(WIDE, if shape.shared > 0 { WIDE } else { HIGH });
-    let (name, grid) = ("repeat ladder", (CubeCount::Static(cubes.0, cubes.1, 1), dim));
+    let (name, grid) = ("repeat ladder", cover((across, down), (WIDE, high)));
     let output = [Operand::write("the output", out)];
     // SAFETY: columns and rows are compared with the raster's, of which the buffer holds as many words, those that fill rows
     // up among them; samples of the pattern are taken modulo its side.

@@ -13,24 +13,20 @@ mod cpu;
 mod gpu;
 
 use crate::array::{Array, Element, Fill, Kind, Layout};
-use crate::family::{Class, Family, Ladder, Lesson, Problem, Rows, Scale, Variant, Work};
+use crate::family::{Class, Family, Ladder, Problem, Rows, Scale, Variant, Work};
 
-/// The family.
-#[must_use]
-pub fn family() -> Family {
+pub(super) fn family() -> Family {
     Family {
         name: "repeat",
         about: "a pattern over and over: what it costs to find a sample",
         source: "i9-9900K, one thread; RTX 2070; 100 × 100 f32 over 10 240²",
         source_size: "100² over 10240 × 10240 f32",
-        lesson: Lesson {
-            wins: "Copying beats computing: a thread stores one vector down many copies, so a sample's \
-                    place is found once. On processors whole rows are copied by non-temporal stores.",
-            loses: "A modulo for each pixel costs more than the store. The repeater grid, a thread a \
-                    sample of the pattern, scatters its stores. One thread that loads the pattern into \
-                    shared memory for all is the instructive mistake: 10 000 loads for at most 1 024 uses. \
-                    With transfers the bus decides, and no kernel matters.",
-        },
+        wins: "Copying beats computing: a thread stores one vector down many copies, so a sample's place is \
+               found once. On processors whole rows are copied by non-temporal stores.",
+        loses: "A modulo for each pixel costs more than the store. The repeater grid, a thread a sample of \
+                the pattern, scatters its stores. One thread that loads the pattern into shared memory for \
+                all is the instructive mistake: 10 000 loads for at most 1 024 uses. With transfers the bus \
+                decides, and no kernel matters.",
         ladders: vec![
             ladder(
                 Kind::F32,
@@ -82,12 +78,7 @@ fn checks(kind: Kind) -> Vec<Repeat> {
         (256, 256, 64),
         (48, 20, 77),
     ];
-    let of = |(width, height, side)| Repeat {
-        kind,
-        width,
-        height,
-        side,
-    };
+    let of = |(width, height, side)| Repeat::new(kind, (width, height), side);
     sizes.into_iter().map(of).collect()
 }
 
@@ -112,25 +103,15 @@ fn cases(kind: Kind, scale: Scale) -> Vec<Repeat> {
     };
     let size = scale.or(full);
     let width = ((size.isqrt() / 16) as usize * 16).max(16);
-    let of = |side: &usize| Repeat {
-        kind,
-        width,
-        height: (size as usize / width).max(1),
-        side: *side,
-    };
+    let height = (size as usize / width).max(1);
+    let of = |side: &usize| Repeat::new(kind, (width, height), *side);
     sides.iter().map(of).collect()
 }
 
 fn huge(kind: Kind) -> Vec<Repeat> {
     // A pattern that caches hold, and one that some devices write many copies of at a time.
-    [100, 1_000]
-        .map(|side| Repeat {
-            kind,
-            width: 65_552 / kind.bytes(),
-            height: 65_551,
-            side,
-        })
-        .into()
+    let size = (65_552 / kind.bytes(), 65_551);
+    [100, 1_000].map(|side| Repeat::new(kind, size, side)).into()
 }
 
 /// A square pattern over a raster.
@@ -143,6 +124,15 @@ struct Repeat {
 }
 
 impl Repeat {
+    const fn new(kind: Kind, (width, height): (usize, usize), side: usize) -> Self {
+        Self {
+            kind,
+            width,
+            height,
+            side,
+        }
+    }
+
     /// Samples from one row to the next.
     const fn pitch(&self) -> usize {
         self.width.next_multiple_of(16 / self.kind.bytes())
@@ -168,18 +158,12 @@ impl Problem for Repeat {
     }
 
     fn inputs(&self, fill: Fill) -> Vec<Array> {
-        let layout = Layout {
-            kind: self.kind,
-            len: self.side * self.side,
-        };
+        let layout = Layout::new(self.kind, self.side * self.side);
         vec![Array::filled(layout, fill, 1)]
     }
 
     fn outputs(&self) -> Vec<Layout> {
-        vec![Layout {
-            kind: self.kind,
-            len: self.pitch() * self.height,
-        }]
+        vec![Layout::new(self.kind, self.pitch() * self.height)]
     }
 
     fn reference(&self, inputs: &[Array], outputs: &mut [Array]) {

@@ -12,41 +12,39 @@ use crate::families::together;
 use crate::family::{OnCpu, Outcome, Variant};
 
 pub(super) fn variants() -> Vec<Variant<Scan>> {
+    let of = |name, idea, way| Variant::cpu(name, idea, move |p: &Scan, call| each(p, call, way));
     vec![
-        Variant::cpu("serial", "one addition after the other", |p, call| {
-            each(p, call, &Serial)
-        }),
-        Variant::cpu(
+        of("serial", "one addition after the other", Way::Serial),
+        of(
             "vectors",
             "sixteen at a time, by shifted additions; one thread",
-            |p, call| each(p, call, &Vectors),
+            Way::Vectors,
         ),
-        Variant::cpu(
+        of(
             "threads, two passes",
             "parts are added up, then scanned: numbers are read twice",
-            |p, call| each(p, call, &Threads),
+            Way::TwoPasses,
         )
-        .scratch(sums),
-        Variant::cpu(
+        .scratch(|p| vec![Layout::of::<u32>(p.len.div_ceil(BLOCK))]),
+        of(
             "threads, one pass",
             "pieces for the second cache; turns tell the sum of all before",
-            |p, call| each(p, call, &InTurns),
+            Way::InTurns,
         )
         .production(),
     ]
 }
 
-/// The sums of blocks.
-fn sums(problem: &Scan) -> Vec<Layout> {
-    vec![Layout::of::<u32>(problem.len.div_ceil(BLOCK))]
+/// How numbers are scanned.
+#[derive(Clone, Copy)]
+enum Way {
+    Serial,
+    Vectors,
+    TwoPasses,
+    InTurns,
 }
 
-/// A way of scanning.
-trait Way {
-    fn scan<T: Scannable>(&self, kind: Kind, values: &[T], out: &mut [T::Sum], scratch: &mut [T::Sum]);
-}
-
-fn each(problem: &Scan, call: OnCpu<'_>, way: &impl Way) -> Outcome {
+fn each(problem: &Scan, call: OnCpu<'_>, way: Way) -> Outcome {
     match problem.element {
         Element::U8 => run::<u8>(problem, call, way),
         Element::U16 => run::<u16>(problem, call, way),
@@ -57,73 +55,54 @@ fn each(problem: &Scan, call: OnCpu<'_>, way: &impl Way) -> Outcome {
     Ok(())
 }
 
-fn run<T: Scannable>(problem: &Scan, call: OnCpu<'_>, way: &impl Way) {
+fn run<T: Scannable>(problem: &Scan, call: OnCpu<'_>, way: Way) {
     fn numbers<S: Pod>(array: &mut Array) -> &mut [S] {
         bytemuck::cast_slice_mut(array.bytes_mut())
     }
-    let values: &[T] = bytemuck::cast_slice(call.inputs[0].bytes());
+    let (kind, values) = (problem.kind, bytemuck::cast_slice(call.inputs[0].bytes()));
     let out = numbers(&mut call.outputs[0]);
-    let scratch = call.scratch.first_mut().map(numbers);
-    way.scan(problem.kind, values, out, scratch.unwrap_or_default());
-}
-
-struct Serial;
-
-impl Way for Serial {
-    fn scan<T: Scannable>(&self, kind: Kind, values: &[T], out: &mut [T::Sum], _: &mut [T::Sum]) {
-        // rung: scan on cpu: serial
-        let mut sum = T::Sum::default();
-        for (value, out) in values.iter().zip(out) {
-            let after = T::plus(sum, value.one());
-            *out = if kind == Kind::Inclusive { after } else { sum };
-            sum = after;
-        }
-        // end
+    match way {
+        Way::Serial => serial::<T>(kind, values, out),
+        Way::Vectors => cpu::scan::<T>(kind, values, out),
+        Way::TwoPasses => two_passes::<T>(kind, values, out, numbers(&mut call.scratch[0])),
+        Way::InTurns => in_turns::<T>(kind, values, out),
     }
 }
 
-struct Vectors;
-
-impl Way for Vectors {
-    fn scan<T: Scannable>(&self, kind: Kind, values: &[T], out: &mut [T::Sum], _: &mut [T::Sum]) {
-        cpu::scan(kind, values, out);
+fn serial<T: Scannable>(kind: Kind, values: &[T], out: &mut [T::Sum]) {
+    // rung: scan on cpu: serial
+    let mut sum = T::Sum::default();
+    for (value, out) in values.iter().zip(out) {
+        let after = T::plus(sum, value.one());
+        *out = if kind == Kind::Inclusive { after } else { sum };
+        sum = after;
     }
+    // end
 }
 
-struct Threads;
-
-impl Way for Threads {
-    fn scan<T: Scannable>(&self, kind: Kind, values: &[T], out: &mut [T::Sum], sums: &mut [T::Sum]) {
-        let part = values
-            .len()
-            .div_ceil(rayon::current_num_threads())
-            .next_multiple_of(BLOCK)
-            .max(BLOCK);
-        // rung: scan on cpu: threads, two passes
-        let parts = values.par_chunks(part);
-        let targets = sums.par_chunks_mut(part / BLOCK);
-        parts
-            .clone()
-            .zip(targets)
-            .for_each(|(part, sums)| cpu::block_sums(part, sums));
-        cpu::sums_before::<T>(T::Sum::default(), sums);
-        let sums = sums.par_chunks(part / BLOCK);
-        let parts = parts.zip(sums).zip(out.par_chunks_mut(part));
-        parts.for_each(|((part, before), out)| cpu::scan_blocks(kind, part, before, out));
-        // end
-    }
+fn two_passes<T: Scannable>(kind: Kind, values: &[T], out: &mut [T::Sum], sums: &mut [T::Sum]) {
+    let part = values.len().div_ceil(rayon::current_num_threads());
+    let part = part.next_multiple_of(BLOCK).max(BLOCK);
+    // rung: scan on cpu: threads, two passes
+    let parts = values.par_chunks(part);
+    let targets = sums.par_chunks_mut(part / BLOCK);
+    parts
+        .clone()
+        .zip(targets)
+        .for_each(|(part, sums)| cpu::block_sums(part, sums));
+    cpu::sums_before::<T>(T::Sum::default(), sums);
+    let sums = sums.par_chunks(part / BLOCK);
+    let parts = parts.zip(sums).zip(out.par_chunks_mut(part));
+    parts.for_each(|((part, before), out)| cpu::scan_blocks(kind, part, before, out));
+    // end
 }
 
-struct InTurns;
-
-impl Way for InTurns {
-    fn scan<T: Scannable>(&self, kind: Kind, values: &[T], out: &mut [T::Sum], _: &mut [T::Sum]) {
-        // rung: scan on cpu: threads, one pass
-        if size_of_val(out) < SMALL {
-            return cpu::scan(kind, values, out);
-        }
-        let shared = Shared::new(kind, values, out);
-        together(|| shared.work());
-        // end
+fn in_turns<T: Scannable>(kind: Kind, values: &[T], out: &mut [T::Sum]) {
+    // rung: scan on cpu: threads, one pass
+    if size_of_val(out) < SMALL {
+        return cpu::scan(kind, values, out);
     }
+    let shared = Shared::new(kind, values, out);
+    together(|| shared.work());
+    // end
 }

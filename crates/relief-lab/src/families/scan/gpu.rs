@@ -36,9 +36,8 @@ pub(super) fn variants(kind: Kind, element: Element) -> Vec<Variant<Scan>> {
     let mut variants = Vec::new();
     if (kind, element) == (Kind::Inclusive, Element::U32) {
         let of = |name, idea, way| {
-            Variant::gpu(name, idea, move |p: &Scan, call| blocks(p, &call, way)).scratch(levels)
+            Variant::gpu(name, idea, move |p: &Scan, call| blocks(p, call, way)).scratch(levels)
         };
-        let everywhere = |p: &Scan, call: OnGpu<'_>| everywhere(p, &call);
         let idea = "every number to the one 1, 2, 4, … places on: a pass for each";
         variants.extend([
             Variant::gpu("Hillis–Steele", idea, everywhere).scratch(|p| vec![Layout::of::<u32>(p.len)]),
@@ -63,18 +62,18 @@ pub(super) fn variants(kind: Kind, element: Element) -> Vec<Variant<Scan>> {
         Variant::gpu(
             "reduce, then scan",
             "shares are added up, then scanned from there: numbers are read twice",
-            |p: &Scan, call: OnGpu<'_>| {
+            |p: &Scan, call| {
                 let default = production::default(p.element);
-                by_route(p, &call, default, Route::ReduceThenScan)
+                by_route(p, call, default, Route::ReduceThenScan)
             },
         )
         .scratch(states),
         Variant::gpu(
             "production",
             "one pass; tiles tell each other their sums by look-back, where a device lets them wait",
-            |p: &Scan, call: OnGpu<'_>| {
+            |p: &Scan, call| {
                 let route = Route::fitting(call.gpu.report());
-                by_route(p, &call, call.tuning, route)
+                by_route(p, call, call.tuning, route)
             },
         )
         .tuned(

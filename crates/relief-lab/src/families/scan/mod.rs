@@ -18,7 +18,7 @@ use relief_numeric::element::Element;
 use relief_numeric::scan::Kind;
 
 use crate::array::{self, Array, Fill, Layout};
-use crate::family::{Family, LENGTHS, Ladder, Lesson, Problem, Tolerance, Work};
+use crate::family::{Family, LENGTHS, Ladder, Problem, Tolerance, Work};
 
 /// The ladder of a kind of scan and of numbers.
 fn ladder(name: &'static str, about: &'static str, kind: Kind, element: Element) -> Box<Ladder<Scan>> {
@@ -28,9 +28,7 @@ fn ladder(name: &'static str, about: &'static str, kind: Kind, element: Element)
     Box::new(ladder.checks(move || LENGTHS.into_iter().chain([500_009]).map(of).collect()))
 }
 
-/// The family.
-#[must_use]
-pub fn family() -> Family {
+pub(super) fn family() -> Family {
     let inclusive = [
         ("scan/u32", "out(i) = Σ in(k), k ≤ i, u32", Element::U32),
         ("scan/u8", "out(i) = Σ in(k), k ≤ i, u8 → u32", Element::U8),
@@ -55,14 +53,12 @@ pub fn family() -> Family {
         about: "the sum of all numbers up to each: many results that depend on everything before",
         source: "none: scan is named as a pattern",
         source_size: "",
-        lesson: Lesson {
-            wins: "One pass over memory: tiles tell each other their sums by look-back (Merrill and \
-                    Garland), so numbers are read and written once. A tile takes the number of its block, \
-                    and a plain glance comes before the atomic read.",
-            loses: "Every further pass over memory costs its full time: log₂ n of them (Hillis and Steele) \
-                    most. Blelloch's tree needs fewer additions, and twice the steps with bank conflicts. \
-                    Reading twice (reduce, then scan) is the best without forward progress.",
-        },
+        wins: "One pass over memory: tiles tell each other their sums by look-back (Merrill and Garland), so \
+               numbers are read and written once. A tile takes the number of its block, and a plain glance \
+               comes before the atomic read.",
+        loses: "Every further pass over memory costs its full time: log₂ n of them (Hillis and Steele) most. \
+                Blelloch's tree needs fewer additions, and twice the steps with bank conflicts. Reading \
+                twice (reduce, then scan) is the best without forward progress.",
         ladders: inclusive.chain(exclusive).collect(),
     }
 }
@@ -88,10 +84,9 @@ impl Scan {
         let mut before = S::zeroed();
         for (value, to) in from.slice::<T>().iter().zip(to.slice_mut::<S>()) {
             let after = next(&mut sum, *value);
-            *to = if self.kind == Kind::Inclusive {
-                after
-            } else {
-                before
+            *to = match self.kind {
+                Kind::Inclusive => after,
+                Kind::Exclusive => before,
             };
             before = after;
         }
@@ -104,13 +99,9 @@ impl Problem for Scan {
         format!("{} {element}", crate::quantity::count(self.len as u64))
     }
 
-    fn elements(&self) -> u64 {
-        self.len as u64
-    }
-
     fn inputs(&self, fill: Fill) -> Vec<Array> {
         let (kind, len) = (array::Kind::of(self.element), self.len);
-        vec![Array::filled(Layout { kind, len }, fill, 1)]
+        vec![Array::filled(Layout::new(kind, len), fill, 1)]
     }
 
     fn outputs(&self) -> Vec<Layout> {
@@ -143,13 +134,11 @@ impl Problem for Scan {
     }
 
     fn work(&self) -> Work {
-        Work::bytes(
-            self.elements() * u64::from(self.element.bits()) / 8,
-            4 * self.elements(),
-        )
+        let read = self.elements() * u64::from(self.element.bits()) / 8;
+        Work::bytes(read, 4 * self.elements())
     }
 
-    fn tolerance(&self) -> Tolerance {
+    fn tolerance(&self, _: Fill) -> Tolerance {
         match self.element {
             Element::F32 => Tolerance::Relative(1e-4),
             _ => Tolerance::Exact,

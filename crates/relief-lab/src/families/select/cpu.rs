@@ -15,45 +15,37 @@ impl Element for u8 {}
 impl Element for u32 {}
 
 pub(super) fn variants() -> Vec<Variant<Select>> {
-    vec![
-        Variant::cpu("loop", "a branch for each element", |p: &Select, call| {
-            by_kind(p, call, Branchy)
+    let of = |name, idea, words: Keep<u32>, bytes: Keep<u8>| {
+        Variant::cpu(name, idea, move |p: &Select, call| match p.kind {
+            Kind::U8 => whole(call, bytes),
+            _ => whole(call, words),
         })
-        .source("7.4 ms structured, 55.1 ms random"),
-        Variant::cpu(
+    };
+    vec![
+        of("loop", "a branch for each element", branchy, branchy).source("7.4 ms structured, 55.1 ms random"),
+        of(
             "branch-free",
             "every element is stored; the place moves on where it is kept",
-            |p: &Select, call| by_kind(p, call, BranchFree),
+            branch_free,
+            branch_free,
         ),
-        Variant::cpu(
-            "vectors",
-            "vectors compressed in registers",
-            |p: &Select, call| by_kind(p, call, Vectors),
-        ),
-        Variant::cpu(
+        of("vectors", "vectors compressed in registers", vectors, vectors),
+        of(
             "threads production",
             "one pass in blocks; turns say where to write",
-            |p: &Select, call| by_kind(p, call, InTurns),
+            in_turns,
+            in_turns,
         )
         .production(),
     ]
 }
 
 /// A way to keep what is not zero; returns how many.
-trait Keep {
-    fn keep<T: Element>(&self, from: &[T], to: &mut [T]) -> usize;
-}
+type Keep<T> = fn(&[T], &mut [T]) -> usize;
 
-fn by_kind(problem: &Select, call: OnCpu<'_>, way: impl Keep) -> Outcome {
-    match problem.kind {
-        Kind::U8 => whole::<u8>(call, way),
-        _ => whole::<u32>(call, way),
-    }
-}
-
-fn whole<T: Element>(call: OnCpu<'_>, way: impl Keep) -> Outcome {
+fn whole<T: Element>(call: OnCpu<'_>, keep: Keep<T>) -> Outcome {
     let (values, counts) = call.outputs.split_at_mut(1);
-    let count = way.keep(call.inputs[0].slice::<T>(), values[0].slice_mut());
+    let count = keep(call.inputs[0].slice(), values[0].slice_mut());
     tell(counts[0].slice_mut(), count);
     Ok(())
 }
@@ -64,58 +56,42 @@ pub(super) fn tell(counts: &mut [u32], count: usize) {
     counts[1] = ((count as u64) >> 32) as u32;
 }
 
-struct Branchy;
-
-impl Keep for Branchy {
-    fn keep<T: Element>(&self, from: &[T], to: &mut [T]) -> usize {
-        // rung: select on cpu: loop
-        let mut count = 0;
-        for value in from {
-            if *value != <T as bytemuck::Zeroable>::zeroed() {
-                // What a compiler cannot take apart stays a branch.
-                std::hint::black_box(());
-                to[count] = *value;
-                count += 1;
-            }
-        }
-        count
-        // end
-    }
-}
-
-struct BranchFree;
-
-impl Keep for BranchFree {
-    fn keep<T: Element>(&self, from: &[T], to: &mut [T]) -> usize {
-        // rung: select on cpu: branch-free
-        let mut count = 0;
-        for value in from {
-            // `count` is below the number of elements read so far, plus one.
+fn branchy<T: Element>(from: &[T], to: &mut [T]) -> usize {
+    // rung: select on cpu: loop
+    let mut count = 0;
+    for value in from {
+        if *value != <T as bytemuck::Zeroable>::zeroed() {
+            // What a compiler cannot take apart stays a branch.
+            std::hint::black_box(());
             to[count] = *value;
-            count += usize::from(*value != <T as bytemuck::Zeroable>::zeroed());
+            count += 1;
         }
-        count
-        // end
     }
+    count
+    // end
 }
 
-struct Vectors;
-
-impl Keep for Vectors {
-    fn keep<T: Element>(&self, from: &[T], to: &mut [T]) -> usize {
-        select(from, Wanted::NonZero, to)
+fn branch_free<T: Element>(from: &[T], to: &mut [T]) -> usize {
+    // rung: select on cpu: branch-free
+    let mut count = 0;
+    for value in from {
+        // `count` is below the number of elements read so far, plus one.
+        to[count] = *value;
+        count += usize::from(*value != <T as bytemuck::Zeroable>::zeroed());
     }
+    count
+    // end
 }
 
-struct InTurns;
+fn vectors<T: Element>(from: &[T], to: &mut [T]) -> usize {
+    select(from, Wanted::NonZero, to)
+}
 
-impl Keep for InTurns {
-    fn keep<T: Element>(&self, from: &[T], to: &mut [T]) -> usize {
-        if size_of_val(from) <= SMALL {
-            return select(from, Wanted::NonZero, to);
-        }
-        by_threads(&Shared::select(from, Wanted::NonZero, to))
+fn in_turns<T: Element>(from: &[T], to: &mut [T]) -> usize {
+    if size_of_val(from) <= SMALL {
+        return select(from, Wanted::NonZero, to);
     }
+    by_threads(&Shared::select(from, Wanted::NonZero, to))
 }
 
 /// How many elements all threads together keep.

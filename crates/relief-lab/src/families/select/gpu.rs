@@ -28,9 +28,9 @@ pub(super) fn variants(kind: Kind) -> Vec<Variant<Select>> {
         Variant::gpu(
             "production",
             "one pass: tiles look back; where waiting is not safe, three phases, of sequences on software",
-            move |p: &Select, call: OnGpu<'_>| {
+            move |p: &Select, call| {
                 let route = Route::fitting(call.gpu.report());
-                by_route(p, &call, call.tuning, route)
+                by_route(p, call, call.tuning, route)
             },
         )
         .scratch(scratch)
@@ -43,8 +43,8 @@ pub(super) fn variants(kind: Kind) -> Vec<Variant<Select>> {
 
 /// A variant by this route, with the usual layout.
 fn by(name: &str, idea: &'static str, bits: u32, route: Route) -> Variant<Select> {
-    Variant::gpu(name, idea, move |p: &Select, call: OnGpu<'_>| {
-        by_route(p, &call, default(bits), route)
+    Variant::gpu(name, idea, move |p: &Select, call| {
+        by_route(p, call, default(bits), route)
     })
     .scratch(scratch)
 }

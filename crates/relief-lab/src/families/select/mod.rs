@@ -20,35 +20,27 @@ use rayon::prelude::*;
 
 use self::selections::What;
 use crate::array::{Array, Element, Fill, Kind, Layout, mix};
-use crate::family::{Class, Family, Ladder, Lesson, Problem, Scale, Variant, Work};
+use crate::family::{Class, Family, Ladder, Problem, Scale, Variant, Work};
 
-/// The family.
-#[must_use]
-pub fn family() -> Family {
+pub(super) fn family() -> Family {
+    let of = |name, kind| Box::new(ladder(name, kind, variants(kind)).cases(move |scale| all(kind, scale)));
+    let densities = everyone("select/densities");
     Family {
         name: "select",
         about: "what is not zero, without gaps: a place that depends on all before",
         source: "GTX 690, 2^24 u32, half of them kept",
         source_size: "2^24 u32, 50 %",
-        lesson: Lesson {
-            wins: "One pass with look-back: a tile counts what it keeps, learns its place from its \
-                    predecessors, and writes whole lines staged in shared memory.",
-            loses: "Three phases read the input twice. Few long sequences, the source's winner, starve a \
-                    large device. A look-back window of four states a lane loses: the nearer states are \
-                    the ones that are ready. On processors a branch for each element is mispredicted half \
-                    the time at half density.",
-        },
+        wins: "One pass with look-back: a tile counts what it keeps, learns its place from its predecessors, \
+               and writes whole lines staged in shared memory.",
+        loses: "Three phases read the input twice. Few long sequences, the source's winner, starve a large \
+                device. A look-back window of four states a lane loses: the nearer states are the ones that \
+                are ready. On processors a branch for each element is mispredicted half the time at half \
+                density.",
         ladders: vec![
-            Box::new(
-                ladder("select/u32", Kind::U32, variants(Kind::U32)).cases(|scale| all(Kind::U32, scale)),
-            ),
-            Box::new(ladder("select/u8", Kind::U8, variants(Kind::U8)).cases(|scale| all(Kind::U8, scale))),
-            Box::new(
-                everyone("select/densities")
-                    .axis("per cent kept")
-                    .cases(densities),
-            ),
-            Box::new(everyone("select/sizes").axis("log2 n").cases(sizes)),
+            of("select/u32", Kind::U32),
+            of("select/u8", Kind::U8),
+            Box::new(densities.axis("per cent kept").cases(by_density)),
+            Box::new(everyone("select/sizes").axis("log2 n").cases(by_size)),
             Box::new(selections::ladder(What::Flagged)),
             Box::new(selections::ladder(What::Within)),
             Box::new(selections::ladder(What::Indices)),
@@ -106,7 +98,7 @@ fn swept(scale: Scale) -> u64 {
     })
 }
 
-fn densities(scale: Scale) -> Vec<Select> {
+fn by_density(scale: Scale) -> Vec<Select> {
     let of = |percent| Select {
         place: Some(f64::from(percent)),
         ..Select::new(Kind::U32, swept(scale) as usize, percent)
@@ -114,7 +106,7 @@ fn densities(scale: Scale) -> Vec<Select> {
     [0, 1, 10, 50, 90, 99, 100].map(of).into()
 }
 
-fn sizes(scale: Scale) -> Vec<Select> {
+fn by_size(scale: Scale) -> Vec<Select> {
     let of = |log: u32| Select {
         place: Some(f64::from(log)),
         ..Select::new(Kind::U32, 1 << log, 50)
@@ -148,11 +140,11 @@ impl Select {
     fn bytes(&self) -> u64 {
         self.len as u64 * self.kind.bytes() as u64
     }
+}
 
-    /// Whether element `i` is kept.
-    fn kept(&self, i: usize) -> bool {
-        self.percent == 100 || mix(9, i as u64) < threshold(self.percent)
-    }
+/// Whether chance keeps element `i` where it keeps so many of a hundred.
+fn kept(percent: u32, i: usize) -> bool {
+    percent == 100 || mix(9, i as u64) < threshold(percent)
 }
 
 /// Below this lie so many of a hundred numbers.
@@ -163,17 +155,14 @@ fn threshold(percent: u32) -> u32 {
 /// What is written: the elements, and how many. By chunks, because there may be many.
 fn keep<T: Element + PartialEq>(from: &[T], outputs: &mut [Array]) {
     let chunks = from.par_chunks(1 << 20);
-    let kept: Vec<Vec<T>> = chunks
-        .map(|chunk| {
-            let mut kept = Vec::new();
-            for value in chunk {
-                if *value != T::zeroed() {
-                    kept.push(*value);
-                }
-            }
-            kept
-        })
-        .collect();
+    let kept = chunks.map(|chunk| {
+        chunk
+            .iter()
+            .copied()
+            .filter(|value| *value != T::zeroed())
+            .collect()
+    });
+    let kept: Vec<Vec<T>> = kept.collect();
     let (values, rest) = outputs.split_at_mut(1);
     let values = values[0].slice_mut::<T>();
     let mut count = 0;
@@ -181,9 +170,7 @@ fn keep<T: Element + PartialEq>(from: &[T], outputs: &mut [Array]) {
         values[count..count + kept.len()].copy_from_slice(&kept);
         count += kept.len();
     }
-    let counts = rest[0].slice_mut::<u32>();
-    counts[0] = count as u32;
-    counts[1] = ((count as u64) >> 32) as u32;
+    cpu::tell(rest[0].slice_mut(), count);
 }
 
 impl Problem for Select {
@@ -192,19 +179,12 @@ impl Problem for Select {
         format!("{} u{bits}, {percent} %", crate::quantity::count(self.len as u64))
     }
 
-    fn elements(&self) -> u64 {
-        self.len as u64
-    }
-
     fn inputs(&self, fill: Fill) -> Vec<Array> {
-        let layout = Layout {
-            kind: self.kind,
-            len: self.len,
-        };
+        let layout = Layout::new(self.kind, self.len);
         if fill == Fill::Structured {
             return vec![Array::filled(layout, Fill::Structured, 1)];
         }
-        let at = |i| (mix(1, i as u64) | 1) * u32::from(self.kept(i));
+        let at = |i| (mix(1, i as u64) | 1) * u32::from(kept(self.percent, i));
         vec![match self.kind {
             Kind::U8 => Array::from_fn(self.len, |i| at(i) as u8),
             _ => Array::from_fn(self.len, at),
@@ -212,10 +192,7 @@ impl Problem for Select {
     }
 
     fn outputs(&self) -> Vec<Layout> {
-        let values = Layout {
-            kind: self.kind,
-            len: self.len,
-        };
+        let values = Layout::new(self.kind, self.len);
         vec![values, Layout::of::<u32>(2)]
     }
 

@@ -9,9 +9,9 @@ use relief_numeric::element::Keys;
 use relief_numeric::select::cpu::{self, SMALL, Shared, Wanted};
 
 use super::cpu::{by_threads, tell};
-use super::threshold;
-use crate::array::{Array, Fill, Kind, Layout, mix};
-use crate::family::{LENGTHS, Ladder, OnCpu, Outcome, Problem, Scale, Variant, Work};
+use super::{kept, threshold};
+use crate::array::{Array, Fill, Layout, mix};
+use crate::family::{LENGTHS, Ladder, Outcome, Problem, Scale, Variant, Work};
 
 /// What is selected, and what is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,13 +90,8 @@ impl Selected {
     fn chosen(&self, fill: Fill, i: usize, every: usize) -> bool {
         match fill {
             Fill::Structured => i.is_multiple_of(every),
-            Fill::Random => self.kept(i),
+            Fill::Random => kept(self.percent, i),
         }
-    }
-
-    /// Whether chance keeps element `i`.
-    fn kept(&self, i: usize) -> bool {
-        self.percent == 100 || mix(9, i as u64) < threshold(self.percent)
     }
 
     /// The greatest word that a bound keeps.
@@ -133,12 +128,8 @@ impl Selected {
 
 impl Problem for Selected {
     fn label(&self) -> String {
-        let bits = 8 * self.bytes();
-        format!(
-            "{} u{bits}, {} %",
-            crate::quantity::count(self.len as u64),
-            self.percent
-        )
+        let (bits, percent) = (8 * self.bytes(), self.percent);
+        format!("{} u{bits}, {percent} %", crate::quantity::count(self.len as u64))
     }
 
     fn elements(&self) -> u64 {
@@ -174,17 +165,11 @@ impl Problem for Selected {
     }
 
     fn outputs(&self) -> Vec<Layout> {
-        let values = Layout {
-            kind: if self.what == What::Runs {
-                Kind::U8
-            } else {
-                Kind::U32
-            },
-            len: self.len,
-        };
         let mut outputs = vec![Layout::of::<u32>(2), Layout::of::<u32>(self.len)];
-        if matches!(self.what, What::Halves | What::Runs) {
-            outputs.push(values);
+        match self.what {
+            What::Halves => outputs.push(Layout::of::<u32>(self.len)),
+            What::Runs => outputs.push(Layout::of::<u8>(self.len)),
+            _ => {}
         }
         outputs
     }
@@ -237,7 +222,7 @@ impl Problem for Selected {
 
 fn variants() -> Vec<Variant<Selected>> {
     let of = |name, idea, way: fn(&Selected, &[Array], &mut [Array]) -> usize| {
-        Variant::cpu(name, idea, move |p: &Selected, call: OnCpu<'_>| -> Outcome {
+        Variant::cpu(name, idea, move |p: &Selected, call| -> Outcome {
             let count = way(p, call.inputs, call.outputs);
             tell(call.outputs[0].slice_mut(), count);
             Ok(())
@@ -309,8 +294,7 @@ mod gpu {
 
     pub(super) fn variants() -> Vec<Variant<Selected>> {
         let of = |name, idea, route: Option<Route>| {
-            let run = move |p: &Selected, call: OnGpu<'_>| whole(p, &call, route);
-            Variant::gpu(name, idea, run).scratch(scratch)
+            Variant::gpu(name, idea, move |p: &Selected, call| whole(p, call, route)).scratch(scratch)
         };
         let phases = "one launch counts, one adds up, one moves";
         vec![

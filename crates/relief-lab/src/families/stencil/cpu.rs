@@ -70,23 +70,17 @@ pub(super) fn variants(subject: Subject) -> Vec<Variant<Stencil>> {
         let runs = of("van Herk", idea, van_herk::<u8>, van_herk::<f32>);
         variants.push(runs.scratch(|p| vec![p.layout()]));
     }
-    variants.push(
-        Variant::cpu(
-            "vectors",
-            "vectors of columns and of rows",
-            |p: &Stencil, call| production(p, call, 1),
-        )
-        .scratch(|p| vec![scratch(p, 1)]),
+    let idea = "vectors of columns and of rows";
+    let vectors = of("vectors", idea, in_strips::<u8, false>, in_strips::<f32, false>);
+    let idea = "the same, a strip for each thread";
+    let threads = of(
+        "threads production",
+        idea,
+        in_strips::<u8, true>,
+        in_strips::<f32, true>,
     );
-    variants.push(
-        Variant::cpu(
-            "threads production",
-            "the same, a strip for each thread",
-            |p: &Stencil, call| production(p, call, strips(p)),
-        )
-        .scratch(|p| vec![scratch(p, strips(p))])
-        .production(),
-    );
+    variants.push(vectors.scratch(|p| vec![scratch(p, 1)]));
+    variants.push(threads.scratch(|p| vec![scratch(p, strips(p))]).production());
     variants
 }
 
@@ -96,28 +90,19 @@ const SMALL: usize = 1 << 20;
 /// Strips that a picture is dealt out in; of little that is quickly done, one.
 fn strips(problem: &Stencil) -> usize {
     let bytes = problem.kind == Kind::U8 && problem.pitch() * problem.height <= SMALL;
-    let quick = matches!(
-        problem.filter,
-        Filter::Box(_) | Filter::Erosion(_) | Filter::Sobel
-    );
-    if bytes && quick {
-        return 1;
+    match problem.filter {
+        Filter::Box(_) | Filter::Erosion(_) | Filter::Sobel if bytes => 1,
+        _ => families::strips(problem.height, problem.radius()),
     }
-    families::strips(problem.height, problem.radius())
 }
 
 fn scratch(problem: &Stencil, strips: usize) -> Layout {
     Layout::of::<u32>(2 * strips * scratch_words(&problem.filter))
 }
 
-fn production(problem: &Stencil, call: OnCpu<'_>, strips: usize) -> Outcome {
-    match problem.kind {
-        Kind::U8 => in_strips::<u8>(problem, call, strips),
-        _ => in_strips::<f32>(problem, call, strips),
-    }
-}
-
-fn in_strips<T: Sample>(problem: &Stencil, call: OnCpu<'_>, strips: usize) -> Outcome {
+/// Production, in one strip or in one for each thread.
+fn in_strips<T: Sample, const THREADS: bool>(problem: &Stencil, call: OnCpu<'_>) -> Outcome {
+    let strips = if THREADS { strips(problem) } else { 1 };
     let (pitch, rows) = (problem.pitch(), problem.height.div_ceil(strips).max(1));
     if pitch == 0 {
         return Ok(());
@@ -156,11 +141,7 @@ const MOST: u64 = 1 << 28;
 fn definition<T: Sample>(problem: &Stencil, call: OnCpu<'_>) -> Outcome {
     let (side, weights) = (2 * problem.radius() + 1, call.inputs[1].slice::<f32>());
     if problem.elements() * (side * side) as u64 > MOST {
-        let loads = format!(
-            "{} loads for a pixel take too long for so many pixels",
-            side * side
-        );
-        return Err(Failure::Unsupported(loads));
+        return Err(super::too_many_loads(side as u64));
     }
     let samples = call.inputs[0].slice::<T>();
     let out = call.outputs[0].slice_mut::<T>();
@@ -294,18 +275,16 @@ fn van_herk<T: Sample>(problem: &Stencil, call: OnCpu<'_>) -> Outcome {
     }
     let mut memory = [Vec::new(), Vec::new()];
     for (row, between) in samples.chunks_exact(pitch).zip(between.chunks_exact_mut(pitch)) {
-        windows(&row[..problem.width], radius, &mut memory, |x, value| {
-            between[x] = value
-        });
+        let put = |x: usize, value| between[x] = value;
+        windows(&row[..problem.width], radius, &mut memory, put);
     }
     let mut column = vec![T::default(); problem.height];
     for x in 0..problem.width {
         for (y, sample) in column.iter_mut().enumerate() {
             *sample = between[y * pitch + x];
         }
-        windows(&column, radius, &mut memory, |y, value| {
-            out[y * pitch + x] = value
-        });
+        let put = |y, value| out[y * pitch + x] = value;
+        windows(&column, radius, &mut memory, put);
     }
     Ok(())
 }

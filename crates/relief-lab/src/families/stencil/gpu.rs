@@ -9,9 +9,9 @@ mod squares;
 use relief_numeric::stencil::Filter;
 use relief_numeric::stencil::gpu::{self as production, Samples, Size, Way};
 
-use super::{Stencil, Subject, filter};
+use super::{Stencil, Subject, filter, too_many_loads};
 use crate::array::{Kind, Layout};
-use crate::family::{Failure, Layouts, Outcome, Problem, Variant};
+use crate::family::{Layouts, Outcome, Problem, Variant};
 
 /// How samples become one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -76,20 +76,17 @@ pub(super) fn variants(subject: Subject, kind: Kind) -> Vec<Variant<Stencil>> {
         Variant::gpu(
             "naive",
             "every unit loads the squares of its pixels",
-            |p: &Stencil, call| squares::squares(p, &call, false),
+            |p: &Stencil, call| squares::squares(p, call, false),
         ),
         Variant::gpu(
             "tiled",
             "tiles with their border in shared memory; units load several pixels",
-            |p: &Stencil, call| squares::squares(p, &call, true),
+            |p: &Stencil, call| squares::squares(p, call, true),
         ),
     ];
     if subject == Subject::Box {
-        variants = variants
-            .into_iter()
-            .zip(["163 ms", "116 ms"])
-            .map(|(variant, figure)| variant.source(figure))
-            .collect();
+        let figures = variants.into_iter().zip(["163 ms", "116 ms"]);
+        variants = figures.map(|(variant, figure)| variant.source(figure)).collect();
     }
     let between = |p: &Stencil| {
         let columns = p.row_words() * samples(p.kind).per_word();
@@ -100,7 +97,7 @@ pub(super) fn variants(subject: Subject, kind: Kind) -> Vec<Variant<Stencil>> {
             Variant::gpu(
                 "separable",
                 "columns, then rows, with a picture between",
-                |p: &Stencil, call| passes::both(p, &call, false),
+                |p: &Stencil, call| passes::both(p, call, false),
             )
             .scratch(between),
         );
@@ -110,7 +107,7 @@ pub(super) fn variants(subject: Subject, kind: Kind) -> Vec<Variant<Stencil>> {
             Variant::gpu(
                 "running sum",
                 "the same, each sum from the last by what enters and what leaves",
-                |p: &Stencil, call| passes::both(p, &call, true),
+                |p: &Stencil, call| passes::both(p, call, true),
             )
             .scratch(between),
         );
@@ -122,14 +119,8 @@ pub(super) fn variants(subject: Subject, kind: Kind) -> Vec<Variant<Stencil>> {
             "columns and rows at once, in strips",
             |p: &Stencil, call| {
                 let (from, to) = (&call.inputs[0], &call.outputs[0]);
-                Ok(production::apply_with(
-                    call.gpu,
-                    call.tuning,
-                    &p.filter,
-                    p.size(),
-                    from,
-                    to,
-                )?)
+                production::apply_with(call.gpu, call.tuning, &p.filter, p.size(), from, to)?;
+                Ok(())
             },
         )
         .tuned(name, space, default)
@@ -186,9 +177,8 @@ fn other(&(name, idea, way): &Other) -> Variant<Stencil> {
     Variant::gpu(name, idea, move |p: &Stencil, call| {
         let (from, to, size) = (&call.inputs[0], &call.outputs[0], p.size());
         let tuning = production::default(&p.filter, size.samples);
-        Ok(production::apply_by(
-            call.gpu, way, tuning, &p.filter, size, from, to,
-        )?)
+        production::apply_by(call.gpu, way, tuning, &p.filter, size, from, to)?;
+        Ok(())
     })
 }
 
@@ -208,8 +198,5 @@ fn near_enough(problem: &Stencil) -> Outcome {
     if problem.elements().saturating_mul(side * side) <= most {
         return Ok(());
     }
-    Err(Failure::Unsupported(format!(
-        "{} loads for a pixel take too long for so many pixels",
-        side * side
-    )))
+    Err(too_many_loads(side))
 }

@@ -23,11 +23,9 @@ mod reference;
 use relief_numeric::stencil::{Filter, GaussWeights, Mask, Shape};
 
 use crate::array::{Array, Fill, Kind, Layout};
-use crate::family::{Class, Family, Ladder, Lesson, Problem, Scale, Tolerance, Work, sides};
+use crate::family::{Class, Failure, Family, Ladder, Problem, Scale, Tolerance, Work, sides};
 
-/// The family.
-#[must_use]
-pub fn family() -> Family {
+pub(super) fn family() -> Family {
     let both = [
         (
             Subject::Box,
@@ -63,14 +61,11 @@ pub fn family() -> Family {
         about: "pixels from the pixels around them: each read once, whatever the radius",
         source: "a box of 24 Mpx; the device is not named",
         source_size: "24 Mpx",
-        lesson: Lesson {
-            wins: "One pass, strip by strip: columns are folded down and then across rows while both are \
-                    on the chip, so each pixel is read once or twice whatever the radius. Sums slide by \
-                    what enters and leaves, extremes go by van Herk's blocks, weighted sums of bytes by \
-                    matrix instructions.",
-            loses: "The definition and tiles in shared memory load a pixel for each pixel of its window. \
-                    Separable passes and running sums write a picture in between and read it again.",
-        },
+        wins: "One pass, strip by strip: columns are folded down and then across rows while both are on the \
+               chip, so each pixel is read once or twice whatever the radius. Sums slide by what enters and \
+               leaves, extremes go by van Herk's blocks, weighted sums of bytes by matrix instructions.",
+        loses: "The definition and tiles in shared memory load a pixel for each pixel of its window. \
+                Separable passes and running sums write a picture in between and read it again.",
         ladders: both.collect(),
     }
 }
@@ -162,12 +157,7 @@ fn checks(subject: Subject, kind: Kind) -> Vec<Stencil> {
             Subject::Convolution => 1.max(radius.min(2)),
             _ => radius,
         };
-        Stencil {
-            filter: filter(subject, radius),
-            kind,
-            width,
-            height,
-        }
+        Stencil::new(subject, kind, (width, height), radius)
     };
     shapes.into_iter().map(of).collect()
 }
@@ -187,25 +177,14 @@ fn cases(subject: Subject, kind: Kind, scale: Scale) -> Vec<Stencil> {
     let radii = radii(subject, one);
     let mut cases = Vec::new();
     for size in &sizes {
-        let (width, height) = sides(*size);
         let radii = if Some(size) == whole { radii } else { &radii[..1] };
-        cases.extend(radii.iter().map(|radius| Stencil {
-            filter: filter(subject, *radius),
-            kind,
-            width,
-            height,
-        }));
+        let of = |radius: &u32| Stencil::new(subject, kind, sides(*size), *radius);
+        cases.extend(radii.iter().map(of));
     }
     cases
 }
 
 fn huge(subject: Subject, kind: Kind) -> Vec<Stencil> {
-    let of = |(width, height, radius): (usize, usize, u32)| Stencil {
-        filter: filter(subject, radius),
-        kind,
-        width,
-        height,
-    };
     // Of bytes that become words between two passes, those between them are too many for the buffers of most devices, and
     // as many as are wanted in a quarter of a picture. Wider windows of bytes are computed in another way.
     let (words, bytes) = ((32_780, 32_777), (65_600, 65_551));
@@ -215,10 +194,16 @@ fn huge(subject: Subject, kind: Kind) -> Vec<Stencil> {
         (_, Kind::U8) => &[(bytes, 2)],
         _ => &[(words, 2)],
     };
-    pictures
-        .iter()
-        .map(|((width, height), radius)| of((*width, *height, *radius)))
-        .collect()
+    let of = |(size, radius): &((usize, usize), u32)| Stencil::new(subject, kind, *size, *radius);
+    pictures.iter().map(of).collect()
+}
+
+/// Why a square of so many pixels is not looked at for every pixel.
+fn too_many_loads(side: u64) -> Failure {
+    let loads = side * side;
+    Failure::Unsupported(format!(
+        "{loads} loads for a pixel take too long for so many pixels"
+    ))
 }
 
 /// A picture to be filtered.
@@ -230,6 +215,15 @@ struct Stencil {
 }
 
 impl Stencil {
+    fn new(subject: Subject, kind: Kind, (width, height): (usize, usize), radius: u32) -> Self {
+        Self {
+            filter: filter(subject, radius),
+            kind,
+            width,
+            height,
+        }
+    }
+
     fn radius(&self) -> usize {
         self.filter.radius() as usize
     }
@@ -248,10 +242,7 @@ impl Stencil {
     }
 
     fn layout(&self) -> Layout {
-        Layout {
-            kind: self.kind,
-            len: self.pitch() * self.height,
-        }
+        Layout::new(self.kind, self.pitch() * self.height)
     }
 
     /// The weights along an axis of filters that are the same along both.
@@ -332,7 +323,7 @@ impl Problem for Stencil {
         Work::bytes(bytes, bytes)
     }
 
-    fn tolerance(&self) -> Tolerance {
+    fn tolerance(&self, _: Fill) -> Tolerance {
         match (&self.filter, self.kind) {
             (_, Kind::U8) | (Filter::Erosion(_), _) => Tolerance::Exact,
             // Sums of up to 961 numbers one after the other.
@@ -341,10 +332,7 @@ impl Problem for Stencil {
     }
 
     fn place(&self) -> Option<f64> {
-        let swept = matches!(
-            self.filter,
-            Filter::Box(_) | Filter::Convolution(_) | Filter::Erosion(_)
-        );
-        swept.then_some(f64::from(self.filter.radius()))
+        let fixed = matches!(self.filter, Filter::Gauss(_) | Filter::Sobel);
+        (!fixed).then_some(f64::from(self.filter.radius()))
     }
 }

@@ -14,56 +14,50 @@ impl Element for u8 {}
 impl Element for u16 {}
 impl Element for u32 {}
 
-/// How columns become rows: the whole matrix, the first column, and the rows to be written.
-trait Turn: Sync {
-    fn turn<T: Element>(&self, from: Matrix<'_, T>, first: usize, to: &mut [T], pitch: usize);
+/// How columns become rows.
+#[derive(Clone, Copy)]
+enum Turn {
+    Naive,
+    Blocked,
+    /// Production's tiles, with these stores or those that it chooses.
+    Tiles(Option<Stores>),
 }
 
 pub(super) fn variants() -> Vec<Variant<Transpose>> {
+    let of = |name, idea, turn| {
+        Variant::cpu(name, idea, move |p: &Transpose, call| match p.kind {
+            Kind::U8 => run::<u8>(p, call, turn),
+            Kind::U16 => run::<u16>(p, call, turn),
+            _ => run::<u32>(p, call, turn),
+        })
+    };
     vec![
-        variant(
+        of(
             "naive",
             "rows are read in order, stores lie a row apart",
-            Naive,
-            false,
+            Turn::Naive,
         ),
-        variant("blocked", "blocks of 64 × 64 elements", Blocked, false),
-        variant(
+        of("blocked", "blocks of 64 × 64 elements", Turn::Blocked),
+        of(
             "tiles",
             "tiles of whole lines, turned by interleaving; cached stores",
-            Tiles(Some(Stores::Cached)),
-            false,
+            Turn::Tiles(Some(Stores::Cached)),
         ),
-        variant(
+        of(
             "tiles streamed",
             "non-temporal stores",
-            Tiles(Some(Stores::Streamed)),
-            false,
+            Turn::Tiles(Some(Stores::Streamed)),
         ),
-        variant(
+        of(
             "threads production",
             "tiles, stores that suit the size, a part for each thread",
-            Tiles(None),
-            true,
+            Turn::Tiles(None),
         )
         .production(),
     ]
 }
 
-fn variant(
-    name: &'static str,
-    idea: &'static str,
-    turn: impl Turn + Send + 'static,
-    threads: bool,
-) -> Variant<Transpose> {
-    Variant::cpu(name, idea, move |problem: &Transpose, call| match problem.kind {
-        Kind::U8 => run::<u8>(problem, call, &turn, threads),
-        Kind::U16 => run::<u16>(problem, call, &turn, threads),
-        _ => run::<u32>(problem, call, &turn, threads),
-    })
-}
-
-fn run<T: Element>(problem: &Transpose, call: OnCpu<'_>, turn: &impl Turn, threads: bool) -> Outcome {
+fn run<T: Element>(problem: &Transpose, call: OnCpu<'_>, turn: Turn) -> Outcome {
     let pitch = problem.pitch_out();
     let from = call.inputs[0].slice::<T>();
     let from = Matrix::new(from, problem.width, problem.height, problem.pitch_in());
@@ -71,12 +65,13 @@ fn run<T: Element>(problem: &Transpose, call: OnCpu<'_>, turn: &impl Turn, threa
     if to.is_empty() {
         return Ok(());
     }
-    // Whole tiles, whatever their side.
+    let threads = matches!(turn, Turn::Tiles(None));
     let parts = if threads {
         2 * rayon::current_num_threads()
     } else {
         1
     };
+    // Whole tiles, whatever their side.
     let rows = problem.width.div_ceil(parts).next_multiple_of(64);
     // rung: transpose on cpu: threads production
     let part = |(k, to): (usize, &mut [T])| {
@@ -94,38 +89,42 @@ fn run<T: Element>(problem: &Transpose, call: OnCpu<'_>, turn: &impl Turn, threa
     Ok(())
 }
 
-struct Naive;
-
-impl Turn for Naive {
-    fn turn<T: Element>(&self, from: Matrix<'_, T>, first: usize, to: &mut [T], pitch: usize) {
-        // rung: transpose on cpu: naive
-        let columns = first..first + to.len() / pitch;
-        for y in 0..from.height() {
-            let row = &from.row(y)[columns.clone()];
-            for (x, element) in row.iter().enumerate() {
-                to[x * pitch + y] = *element;
-            }
+impl Turn {
+    /// Of the whole matrix, from the first column on, so many rows as are to be written.
+    fn turn<T: Element>(self, from: Matrix<'_, T>, first: usize, to: &mut [T], pitch: usize) {
+        match self {
+            Self::Naive => naive(from, first, to, pitch),
+            Self::Blocked => blocked(from, first, to, pitch),
+            Self::Tiles(Some(stores)) => cpu::transpose_with(stores, from, first, to, pitch),
+            Self::Tiles(None) => cpu::transpose(from, first, to, pitch),
         }
-        // end
     }
 }
 
-struct Blocked;
-
-impl Turn for Blocked {
-    fn turn<T: Element>(&self, from: Matrix<'_, T>, first: usize, to: &mut [T], pitch: usize) {
-        const SIDE: usize = 64;
-        let rows = to.len() / pitch;
-        // rung: transpose on cpu: blocked
-        for top in (0..from.height()).step_by(SIDE) {
-            for left in (0..rows).step_by(SIDE) {
-                let across = left..rows.min(left + SIDE);
-                let down = top..from.height().min(top + SIDE);
-                block(from, first, to, pitch, across, down);
-            }
+fn naive<T: Element>(from: Matrix<'_, T>, first: usize, to: &mut [T], pitch: usize) {
+    // rung: transpose on cpu: naive
+    let columns = first..first + to.len() / pitch;
+    for y in 0..from.height() {
+        let row = &from.row(y)[columns.clone()];
+        for (x, element) in row.iter().enumerate() {
+            to[x * pitch + y] = *element;
         }
-        // end
     }
+    // end
+}
+
+fn blocked<T: Element>(from: Matrix<'_, T>, first: usize, to: &mut [T], pitch: usize) {
+    const SIDE: usize = 64;
+    let rows = to.len() / pitch;
+    // rung: transpose on cpu: blocked
+    for top in (0..from.height()).step_by(SIDE) {
+        for left in (0..rows).step_by(SIDE) {
+            let across = left..rows.min(left + SIDE);
+            let down = top..from.height().min(top + SIDE);
+            block(from, first, to, pitch, across, down);
+        }
+    }
+    // end
 }
 
 type Range = std::ops::Range<usize>;
@@ -143,18 +142,6 @@ fn block<T: Element>(
         let row = &mut to[x * pitch..][down.clone()];
         for (to, y) in row.iter_mut().zip(down.clone()) {
             *to = from.row(y)[first + x];
-        }
-    }
-}
-
-/// Production's tiles, with these stores or those that it chooses.
-struct Tiles(Option<Stores>);
-
-impl Turn for Tiles {
-    fn turn<T: Element>(&self, from: Matrix<'_, T>, first: usize, to: &mut [T], pitch: usize) {
-        match self.0 {
-            Some(stores) => cpu::transpose_with(stores, from, first, to, pitch),
-            None => cpu::transpose(from, first, to, pitch),
         }
     }
 }

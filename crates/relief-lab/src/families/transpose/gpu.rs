@@ -16,7 +16,7 @@ const ROWS: u32 = 8;
 pub(super) fn variants(bits: u32) -> Vec<Variant<Transpose>> {
     // The source's words have 32 bits.
     let of = |name, idea, way, figure| {
-        let variant = Variant::gpu(name, idea, move |p: &Transpose, call| simple(p, &call, way));
+        let variant = Variant::gpu(name, idea, move |p: &Transpose, call| simple(p, call, way));
         match bits {
             32 => variant.source(figure),
             _ => variant,
@@ -44,12 +44,12 @@ pub(super) fn variants(bits: u32) -> Vec<Variant<Transpose>> {
         Variant::gpu(
             "blocks",
             "blocks of vectors turned in registers, no shared memory",
-            move |p: &Transpose, call| vectors(p, &call, gpu::default(bits), Route::Registers),
+            move |p: &Transpose, call| vectors(p, call, gpu::default(bits), Route::Registers),
         ),
         Variant::gpu(
             "vectors",
             "blocks by way of shared memory, place y of column x at y xor x",
-            |p: &Transpose, call| vectors(p, &call, call.tuning, Route::Shared),
+            |p: &Transpose, call| vectors(p, call, call.tuning, Route::Shared),
         )
         .tuned(gpu::name(bits), gpu::space(bits), gpu::default(bits)),
         Variant::gpu("production", "the one of both that suits the size", production).production(),
@@ -86,8 +86,8 @@ fn vectors(problem: &Transpose, call: &OnGpu<'_>, tuning: Tuning, route: Route) 
     Ok(())
 }
 
-fn production(problem: &Transpose, call: OnGpu<'_>) -> Outcome {
-    let (size, from, to) = operands(problem, &call);
+fn production(problem: &Transpose, call: &OnGpu<'_>) -> Outcome {
+    let (size, from, to) = operands(problem, call);
     gpu::transpose(call.gpu, bits(problem), size, from, to)?;
     Ok(())
 }

@@ -12,25 +12,20 @@ mod cpu;
 mod gpu;
 
 use crate::array::{Array, Element, Fill, Kind, Layout};
-use crate::family::{Class, Family, Ladder, Lesson, Problem, Scale, Work, sides};
+use crate::family::{Class, Family, Ladder, Problem, Scale, Work, sides};
 
-/// The family.
-#[must_use]
-pub fn family() -> Family {
+pub(super) fn family() -> Family {
     Family {
         name: "transpose",
         about: "rows become columns: the price of walking across the lines of memory",
         source: "K40, whose copy makes 177.15 GB/s",
         source_size: "",
-        lesson: Lesson {
-            wins: "Both sides move whole sectors: blocks of vectors are turned in registers, or go \
-                    through shared memory with place y xor x, which needs no padding and keeps vectors \
-                    aligned. On processors tiles of whole lines are turned by interleaving and stored \
-                    non-temporally.",
-            loses: "The naive kernel stores one word a sector. A square tile in shared memory has its \
-                    columns in one bank; a padded column mends that. \
-                    Words instead of vectors leave a third of memory's speed.",
-        },
+        wins: "Both sides move whole sectors: blocks of vectors are turned in registers, or go through \
+               shared memory with place y xor x, which needs no padding and keeps vectors aligned. On \
+               processors tiles of whole lines are turned by interleaving and stored non-temporally.",
+        loses: "The naive kernel stores one word a sector. A square tile in shared memory has its columns in \
+                one bank; a padded column mends that. Words instead of vectors leave a third of memory's \
+                speed.",
         ladders: vec![
             ladder(
                 "transpose/u8",
@@ -140,18 +135,12 @@ impl Problem for Transpose {
     }
 
     fn inputs(&self, fill: Fill) -> Vec<Array> {
-        let layout = Layout {
-            kind: self.kind,
-            len: self.pitch_in() * self.height,
-        };
+        let layout = Layout::new(self.kind, self.pitch_in() * self.height);
         vec![Array::filled(layout, fill, 1)]
     }
 
     fn outputs(&self) -> Vec<Layout> {
-        vec![Layout {
-            kind: self.kind,
-            len: self.pitch_out() * self.width,
-        }]
+        vec![Layout::new(self.kind, self.pitch_out() * self.width)]
     }
 
     fn reference(&self, inputs: &[Array], outputs: &mut [Array]) {

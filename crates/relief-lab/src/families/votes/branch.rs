@@ -1,7 +1,8 @@
 //! What divergence costs: two branches that take equally long, by runs of units.
 
 use crate::array::{Array, Fill, Layout};
-use crate::family::{Class, Ladder, OnCpu, Operation, Problem, Variant, Work};
+use crate::family::{Class, Ladder, Operation, Problem, Variant, Work};
+use crate::quantity::count;
 
 /// Steps of either branch; each is a multiplication and an addition.
 const STEPS: u32 = 64;
@@ -23,15 +24,7 @@ const SECOND: (u32, u32) = (22_695_477, 12_345);
 
 impl Problem for Branch {
     fn label(&self) -> String {
-        format!(
-            "{} u32, runs of {}",
-            crate::quantity::count(self.words as u64),
-            self.run
-        )
-    }
-
-    fn elements(&self) -> u64 {
-        self.words as u64
+        format!("{} u32, runs of {}", count(self.words as u64), self.run)
     }
 
     fn inputs(&self, fill: Fill) -> Vec<Array> {
@@ -65,18 +58,14 @@ impl Problem for Branch {
 }
 
 pub(super) fn ladder() -> Ladder<Branch> {
-    let variants = vec![Variant::cpu(
-        "loop",
-        "a word at a time",
-        |p: &Branch, call: OnCpu<'_>| {
-            let out = call.outputs[0].slice_mut::<u32>();
-            for (i, (word, out)) in call.inputs[0].slice::<u32>().iter().zip(out).enumerate() {
-                let first = (i / p.run).is_multiple_of(2);
-                *out = (0..STEPS).fold(*word, |value, _| step(value, first));
-            }
-            Ok(())
-        },
-    )];
+    let variants = vec![Variant::cpu("loop", "a word at a time", |p: &Branch, call| {
+        let out = call.outputs[0].slice_mut::<u32>();
+        for (i, (word, out)) in call.inputs[0].slice::<u32>().iter().zip(out).enumerate() {
+            let first = (i / p.run).is_multiple_of(2);
+            *out = (0..STEPS).fold(*word, |value, _| step(value, first));
+        }
+        Ok(())
+    })];
     let variants = on_both!(variants, gpu::variants());
     let about = "one branch for units of a run, the other for those of the next";
     Ladder::new("votes/divergence", about, variants)
@@ -103,7 +92,7 @@ mod gpu {
     #![allow(unsafe_code)]
 
     use cubecl::prelude::*;
-    use relief_kernels::device::{Operand, cubes, launch};
+    use relief_kernels::device::{Operand, launch, line};
 
     use super::{Branch, FIRST, SECOND, STEPS};
     use crate::family::{OnGpu, Outcome, Variant};
@@ -111,22 +100,12 @@ mod gpu {
     const UNITS: u32 = 256;
 
     pub(super) fn variants() -> Vec<Variant<Branch>> {
-        let of = |name, idea, selects| {
-            Variant::gpu(name, idea, move |p: &Branch, call: OnGpu<'_>| {
-                run(p, &call, selects)
-            })
-        };
+        let of = |name, idea, selects| Variant::gpu(name, idea, move |p, call| run(p, call, selects));
+        let branches = "a loop in each branch; planes that disagree take both";
+        let selected = "one loop, whose constants are chosen before: nothing diverges";
         vec![
-            of(
-                "branches",
-                "a loop in each branch; planes that disagree take both",
-                false,
-            ),
-            of(
-                "selected constants",
-                "one loop, whose constants are chosen before: nothing diverges",
-                true,
-            ),
+            of("branches", branches, false),
+            of("selected constants", selected, true),
         ]
     }
 
@@ -135,14 +114,11 @@ mod gpu {
         if words == 0 {
             return Ok(());
         }
-        let grid = cubes(call.gpu, words.div_ceil(UNITS));
-        let run = problem.run as u32;
         let (from, out) = (&call.inputs[0], &call.outputs[0]);
         // SAFETY: units are compared with the words, which both buffers hold.
         launch!(
-            call.gpu, "divergence", &selects, &[Operand::write("the output", &call.outputs[0])],
-            (grid, CubeDim::new_1d(UNITS)),
-            unsafe branches(from.array(1), out.array(1), words, run, selects))?;
+            call.gpu, "divergence", &selects, &[Operand::write("the output", out)], line(call.gpu, words, UNITS),
+            unsafe branches(from.array(1), out.array(1), words, problem.run as u32, selects))?;
         Ok(())
     }
 

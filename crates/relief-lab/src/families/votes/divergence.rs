@@ -16,14 +16,12 @@ impl Divergence {
     /// The part of the planes that diverges; 0 where there are none.
     #[must_use]
     pub fn part(self) -> f64 {
-        if self.planes == 0 {
-            0.0
-        } else {
-            self.divergent as f64 / self.planes as f64
-        }
+        self.divergent as f64 / self.planes.max(1) as f64
     }
 
-    const fn plus(self, other: Self) -> Self {
+    /// Both together.
+    #[must_use]
+    pub const fn plus(self, other: Self) -> Self {
         Self {
             planes: self.planes + other.planes,
             divergent: self.divergent + other.divergent,
@@ -77,10 +75,8 @@ impl Blocks {
         );
         let (across, down) = (u64::from(self.width), u64::from(self.height));
         let (right, below) = ((width % across) as u32, (height % down) as u32);
-        let whole = self
-            .one(self.width, self.height)
-            .times(width / across * (height / down));
-        let mut sum = whole;
+        let whole = self.one(self.width, self.height);
+        let mut sum = whole.times(width / across * (height / down));
         if right > 0 {
             sum = sum.plus(self.one(right, self.height).times(height / down));
         }

@@ -1,7 +1,7 @@
 //! Words that are not zero, counted in one counter.
 
 use crate::array::{Array, Fill, Layout};
-use crate::family::{Ladder, OnCpu, Problem, Variant, Work};
+use crate::family::{Ladder, Problem, Variant, Work};
 
 /// So many words.
 pub(super) struct Votes(usize);
@@ -43,15 +43,11 @@ impl Problem for Votes {
 }
 
 pub(super) fn ladder() -> Ladder<Votes> {
-    let variants = vec![Variant::cpu(
-        "loop",
-        "a word at a time",
-        |_: &Votes, call: OnCpu<'_>| {
-            let words = call.inputs[0].slice::<u32>();
-            call.outputs[0].slice_mut::<u32>()[0] = words.iter().map(|word| u32::from(*word != 0)).sum();
-            Ok(())
-        },
-    )];
+    let variants = vec![Variant::cpu("loop", "a word at a time", |_: &Votes, call| {
+        let words = call.inputs[0].slice::<u32>();
+        call.outputs[0].slice_mut::<u32>()[0] = words.iter().map(|word| u32::from(*word != 0)).sum();
+        Ok(())
+    })];
     let variants = on_both!(variants, gpu::variants());
     Ladder::new(
         "votes/elect",
@@ -78,12 +74,12 @@ mod gpu {
             Variant::gpu(
                 "every unit",
                 "every unit adds to one counter",
-                |p: &Votes, call| vote(p, &call, 1),
+                |p: &Votes, call| vote(p, call, 1),
             ),
             Variant::gpu(
                 "first lane",
                 "the first lane adds for its plane",
-                |p: &Votes, call: OnGpu<'_>| vote(p, &call, lanes(call.gpu, 2..=32)?),
+                |p: &Votes, call| vote(p, call, lanes(call.gpu, 2..=32)?),
             ),
         ]
     }

@@ -12,22 +12,18 @@ pub mod divergence;
 mod branch;
 mod elect;
 
-use crate::family::{Family, Lesson};
+use crate::family::Family;
 
-/// The family.
-#[must_use]
-pub fn family() -> Family {
+pub(super) fn family() -> Family {
     Family {
         name: "votes",
         about: "what units agree on, and what it costs where they do not",
         source: "counts of planes that diverge",
         source_size: "",
-        lesson: Lesson {
-            wins: "Every thread's own addition to one counter beats one addition for each warp: adding up \
-                    the lanes costs more than it saves. No counter that would show why has been recorded. \
-                    Where runs of lanes fill a warp, a branch costs nothing.",
-            loses: "A warp that diverges runs both sides, which doubles the time of two equal branches.",
-        },
+        wins: "Every thread's own addition to one counter beats one addition for each warp: adding up the \
+               lanes costs more than it saves. No counter that would show why has been recorded. Where runs \
+               of lanes fill a warp, a branch costs nothing.",
+        loses: "A warp that diverges runs both sides, which doubles the time of two equal branches.",
         ladders: vec![Box::new(elect::ladder()), Box::new(branch::ladder())],
     }
 }

@@ -2,7 +2,7 @@
 
 use cubecl::prelude::*;
 use relief_kernels::copy::gpu::fill;
-use relief_kernels::device::{Operand, cubes, launch, on_client, start};
+use relief_kernels::device::{Operand, launch, line, on_client, start};
 
 use super::super::Distance;
 use super::{PATIENCE, byte, is_white, row_words, words};
@@ -27,26 +27,22 @@ pub(super) fn run(problem: &Distance, call: &OnGpu<'_>, way: Way) -> Outcome {
         return Err(Failure::Unsupported("rasters of 2^31 bytes or more".to_owned()));
     }
     problem.patience(problem.lowered(way == Way::Halves), PATIENCE)?;
+    let (mask, profile) = (&call.inputs[0], &call.inputs[1]);
     let (least, out) = (&call.scratch[0], &call.outputs[0]);
     let beyond = problem.squared() + 1;
     fill(call.gpu, least, least.words(), beyond)?;
-    let grid = cubes(call.gpu, (4 * words).div_ceil(UNITS));
     // An empty mask lowers nothing, so that nothing would prove that the kernel ran: the comparison does.
     on_client!(call.gpu, client => {
-        let (mask, least) = (&call.inputs[0], least);
         // SAFETY: places are compared with the pitch times the height, of which mask and minima hold as many; pixels that are
-            // looked at or lowered beside are compared with the width, no more than the pitch, and the height.
-            start!(client, (grid, CubeDim::new_1d(UNITS)), unsafe lower(
-                mask.array(1), least.array(1), problem.width as u32, problem.height as u32,
-                row_words(problem), problem.radius, way));
+        // looked at or lowered beside are compared with the width, no more than the pitch, and the height.
+        start!(client, line(call.gpu, 4 * words, UNITS), unsafe lower(
+            mask.array(1), least.array(1), problem.width as u32, problem.height as u32,
+            row_words(problem), problem.radius, way));
     });
-    let grid = cubes(call.gpu, words.div_ceil(UNITS));
-    let [least, profile, out] = [least, &call.inputs[1], out];
     // SAFETY: words are compared with their number, of which the output holds as many and the minima four times as many;
     // minima are at most `beyond`, the last place of the profile.
     launch!(
-        call.gpu, "distance look-up", &0, &[Operand::write("the output", out)],
-        (grid, CubeDim::new_1d(UNITS)),
+        call.gpu, "distance look-up", &0, &[Operand::write("the output", out)], line(call.gpu, words, UNITS),
         unsafe look_up(least.array(1), profile.array(1), out.array(1), words, beyond))?;
     Ok(())
 }

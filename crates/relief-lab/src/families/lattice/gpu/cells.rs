@@ -2,13 +2,12 @@
 
 use cubecl::prelude::*;
 use relief_kernels::device::{Operand, launch, line};
-use relief_kernels::policy::Tuning;
 
 use super::super::{Copies, Mean};
 use super::target::{blended, numbers, sample};
 use super::{DEFAULT, SAMPLES, SPACE, countable, pitch, shifted_words};
 use crate::array::Layout;
-use crate::family::{Failure, OnGpu, Outcome, Variant};
+use crate::family::{Failure, OnGpu, Outcome, Variant, tuning};
 
 const UNITS: u32 = 256;
 
@@ -18,13 +17,13 @@ pub(super) fn variants() -> [Variant<Mean>; 2] {
         Variant::gpu(
             "cell words",
             "one cell folded, then a word for each unit, sample by sample",
-            |p: &Mean, call: OnGpu<'_>| run(&p.0, &call, false),
+            |p: &Mean, call| run(&p.0, call, false),
         )
         .scratch(scratch),
         Variant::gpu(
             "cell vectors",
             "one cell folded, stored with every shift; a vector is one load, several rows for a unit",
-            |p: &Mean, call: OnGpu<'_>| run(&p.0, &call, true),
+            |p: &Mean, call| run(&p.0, call, true),
         )
         .scratch(scratch)
         .tuned("lattice ladder u8", SPACE, DEFAULT),
@@ -44,12 +43,8 @@ fn run(copies: &Copies, call: &OnGpu<'_>, vectors: bool) -> Outcome {
     }
     let numbers = numbers(copies)?;
     let words = shifted_words(copies) as u32;
-    let (a, b, c, row) = (
-        period.a() as u32,
-        period.b() as u32,
-        period.c() as u32,
-        (period.a() as u32).div_ceil(SAMPLES),
-    );
+    let [a, b, c] = [period.a(), period.b(), period.c()].map(|number| number as u32);
+    let row = a.div_ceil(SAMPLES);
     let (pattern, inverse) = (&call.inputs[0], 1.0 / copies.determinant() as f32);
     // SAFETY: words are compared with their number, of which the buffer of the cell holds as many.
     launch!(
@@ -57,14 +52,7 @@ fn run(copies: &Copies, call: &OnGpu<'_>, vectors: bool) -> Outcome {
         line(call.gpu, words, UNITS),
         unsafe fold_cell(
             pattern.array(1), cell.array(1), numbers.iter().copied().collect(), inverse, a, c, row, words))?;
-    let tuning = match vectors {
-        true => call.tuning,
-        false => Tuning {
-            units: UNITS,
-            items: 1,
-            vector: 1,
-        },
-    };
+    let tuning = if vectors { call.tuning } else { tuning(UNITS, 1, 1) };
     let (columns, height) = (pitch(copies, 8) / tuning.vector, copies.height as u32);
     let down = height.div_ceil(tuning.items);
     // Taller grids have several layers.

@@ -30,7 +30,7 @@ const UNITS: u32 = 256;
 
 /// All copies, and those in a row of them.
 struct Range {
-    numbers: [i32; 13],
+    numbers: Vec<i32>,
     count: u32,
 }
 
@@ -41,23 +41,10 @@ impl Range {
         let count = u32::try_from(across.saturating_mul(down)).ok();
         let count = count.filter(|count| *count < 1 << 31);
         let count = count.ok_or_else(|| Failure::Unsupported("too many copies".to_owned()))?;
-        let numbers = [
-            copies.u.0,
-            copies.u.1,
-            copies.v.0,
-            copies.v.1,
-            copies.offset.0,
-            copies.offset.1,
-            copies.size.0 as i64,
-            copies.size.1 as i64,
-            copies.width as i64,
-            copies.height as i64,
-            i0,
-            j0,
-            copies.pitch() as i64,
-        ];
+        let [width, height, pitch] = [copies.width, copies.height, copies.pitch()].map(|count| count as i64);
+        let numbers = copies.numbers().into_iter().chain([width, height, i0, j0, pitch]);
         Ok(Self {
-            numbers: numbers.map(|number| number as i32),
+            numbers: numbers.map(|number| number as i32).collect(),
             count,
         })
     }

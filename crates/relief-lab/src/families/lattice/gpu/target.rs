@@ -18,7 +18,7 @@ pub(super) fn variant() -> Variant<Mean> {
     Variant::gpu(
         "target",
         "a unit for each word, the copies in a window of cells around its coordinates",
-        |problem: &Mean, call: OnGpu<'_>| run(&problem.0, &call, 8),
+        |problem: &Mean, call| run(&problem.0, call, 8),
     )
 }
 
@@ -26,12 +26,12 @@ pub(super) fn any() -> Variant<Agreeing> {
     Variant::gpu(
         "target",
         "a unit for each pixel, the last copy in a window of cells",
-        |problem: &Agreeing, call: OnGpu<'_>| run(&problem.copies, &call, 32),
+        |problem: &Agreeing, call| run(&problem.copies, call, 32),
     )
 }
 
 /// The lattice in the numbers of a launch.
-pub(super) fn numbers(copies: &Copies) -> Outcome<[i32; 12]> {
+pub(super) fn numbers(copies: &Copies) -> Outcome<Vec<i32>> {
     // Coordinates are computed in floats of 24 bits.
     let reach = |(x, y): (i64, i64)| x.abs().max(y.abs()) as f64;
     let period = copies.period();
@@ -42,22 +42,8 @@ pub(super) fn numbers(copies: &Copies) -> Outcome<[i32; 12]> {
         return Err(Failure::Unsupported("vectors too long for floats".to_owned()));
     }
     let [(i0, i1), (j0, j1)] = copies.window(SLACK);
-    let (width, height) = copies.size;
-    Ok([
-        copies.u.0,
-        copies.u.1,
-        copies.v.0,
-        copies.v.1,
-        copies.offset.0,
-        copies.offset.1,
-        width as i64,
-        height as i64,
-        i0,
-        i1,
-        j0,
-        j1,
-    ]
-    .map(|number| number as i32))
+    let numbers = copies.numbers().into_iter().chain([i0, i1, j0, j1]);
+    Ok(numbers.map(|number| number as i32).collect())
 }
 
 fn run(copies: &Copies, call: &OnGpu<'_>, bits: u32) -> Outcome {

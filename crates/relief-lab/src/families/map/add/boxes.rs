@@ -74,7 +74,6 @@ pub(super) fn add(problem: &Add, call: &OnGpu<'_>) -> Outcome {
 }
 
 #[cube(launch_unchecked)]
-#[allow(clippy::too_many_arguments)]
 fn add_boxes(
     a: &Array<f32>,
     b: &Array<f32>,

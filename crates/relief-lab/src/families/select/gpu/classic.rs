@@ -20,10 +20,7 @@ pub(super) fn variant<const PLANES: u32, const WIDTH: u32>(
     name: &'static str,
     idea: &'static str,
 ) -> Variant<Select> {
-    Variant::gpu(name, idea, |p: &Select, call: OnGpu<'_>| {
-        compact(p, &call, PLANES, WIDTH)
-    })
-    .scratch(|_| {
+    Variant::gpu(name, idea, |p: &Select, call| compact(p, call, PLANES, WIDTH)).scratch(|_| {
         [PLANES as usize, PLANES as usize, scratch_words(PLANES.into())]
             .map(Layout::of::<u32>)
             .into()

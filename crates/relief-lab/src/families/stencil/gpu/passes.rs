@@ -89,7 +89,6 @@ fn fold(value: f32, sample: f32, weight: f32, first: bool, #[comptime] combine: 
 }
 
 #[cube(launch_unchecked)]
-#[allow(clippy::too_many_arguments)]
 fn columns_pass<W: Numeric>(
     source: &Array<W>,
     weights: &Array<f32>,
@@ -141,7 +140,6 @@ fn columns_pass<W: Numeric>(
 }
 
 #[cube(launch_unchecked)]
-#[allow(clippy::too_many_arguments)]
 fn rows_pass<W: Numeric>(
     between: &Array<f32>,
     weights: &Array<f32>,

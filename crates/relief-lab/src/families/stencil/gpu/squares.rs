@@ -87,7 +87,6 @@ fn squares_of<W: Numeric>(problem: &Stencil, call: &OnGpu<'_>, shape: Shape) -> 
 
 /// The radius is no constant here: loops of a length that compilers know are unrolled, for minutes.
 #[cube(launch_unchecked)]
-#[allow(clippy::too_many_arguments)]
 fn square_sums<W: Numeric>(
     source: &Array<W>,
     weights: &Array<f32>,
