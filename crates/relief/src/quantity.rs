@@ -234,6 +234,13 @@ pub(crate) fn region(text: &str) -> Result<Region, String> {
     if [x, y, size].into_iter().any(has_length) {
         let (width, height) = size.split_once(['x', 'X', '×']).ok_or_else(expected)?;
         let given = [x, y, width, height];
+        let lengths = given.map(plain);
+        // What is wrong whatever a pixel is, is told at once.
+        let any = relief_raster::Length::picometres(1_000_000);
+        let probe = relief_design::rectangle(lengths.each_ref().map(String::as_str), any);
+        if let Err(why @ RectangleError::Text(_)) = probe {
+            return Err(why.to_string());
+        }
         let bare = given.into_iter().map(str::trim).find(|text| {
             let has_unit = has_length(text) || text.ends_with(PIXELS);
             !has_unit && text.parse::<f64>().is_ok_and(|number| number != 0.0)
@@ -242,13 +249,6 @@ pub(crate) fn region(text: &str) -> Result<Region, String> {
             return Err(format!(
                 "'{text}' has units, and {bare} has none; write {bare}px where pixels are meant"
             ));
-        }
-        let lengths = given.map(plain);
-        // What is wrong whatever a pixel is, is told at once.
-        let any = relief_raster::Length::picometres(1_000_000);
-        let probe = relief_design::rectangle(lengths.each_ref().map(String::as_str), any);
-        if let Err(why @ RectangleError::Text(_)) = probe {
-            return Err(why.to_string());
         }
         return Ok(Region::Lengths(lengths));
     }

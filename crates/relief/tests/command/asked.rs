@@ -103,7 +103,7 @@ fn stats_are_exact_where_all_is_computed() {
         (&told["runs"]["count"], &told["runs"]["longest"]),
         (&exactly(30), &exactly(40))
     );
-    let part = json(&["stats", &design, "--json", "--region", "0,0,10mmx3"], 0);
+    let part = json(&["stats", &design, "--json", "--region", "0,0,10mmx3px"], 0);
     assert_eq!(part["pixels"], 30);
     let text = String::from_utf8(run(&["stats", &design]).done()).unwrap();
     assert!(

@@ -15,13 +15,13 @@ fn a_region_may_be_in_millimetres() {
     assert_eq!(raw("0.5in,1mm,1/100inx2px"), raw("300,24,6x2"));
     for (region, says) in [
         ("1miles,0,1x1", "'miles' in '1miles' is not a unit"),
-        ("1mm,0,0mmx1", "leaves no pixel"),
+        ("1mm,0,0mmx1px", "leaves no pixel"),
         ("1mm,0", "is not a region"),
     ] {
         run(&["render", &design, "-f", "null", "--region", region]).failed(2, says);
     }
     let bare = written(&folder, "relief version=1\ncanvas width=9 height=9\nfill value=1");
-    run(&["digest", &bare, "--region", "1mm,0,1x1"]).failed(2, "does not say how large a pixel is");
+    run(&["digest", &bare, "--region", "1mm,0,1pxx1px"]).failed(2, "does not say how large a pixel is");
 }
 
 #[test]

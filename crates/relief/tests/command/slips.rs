@@ -512,7 +512,7 @@ fn a_file_that_is_not_there_is_named_as_it_was_asked_for() {
     let design = written(&folder, SMALL);
     let path = folder.path().join("never.tif");
     let ended = run(&["verify", &design, path.to_str().unwrap()]);
-    ended.failed(1, "never.tif: there is no such file");
+    ended.failed(1, "never.tif has: there is no such file");
     ended.failed(1, "never.tif.partial");
 }
 
