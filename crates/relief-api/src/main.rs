@@ -108,8 +108,6 @@ fn document(root: &Path) -> Result<PathBuf, Box<dyn Error>> {
             "--workspace",
             "--no-deps",
             "--lib",
-            // With examples come the features that tests ask of dependencies, which lints have compiled.
-            "--examples",
             "--locked",
             "--target-dir",
         ])
