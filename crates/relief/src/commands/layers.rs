@@ -137,13 +137,13 @@ pub(crate) fn names(
         return Ok(None);
     }
     let other = if text.contains('{') {
-        " No other word in braces stands for a pass."
+        "; no other word in braces stands for a pass"
     } else {
         ""
     };
     Err(wrong(format!(
         "there are {count} passes, and a file for each: name them by a pattern, such as -o layer-{{pass:03}}.{}, or name a \
-         folder, such as -o layers/ --format {format}.{other}",
+         folder, such as -o layers/ --format {format}{other}",
         extension(format)
     )))
 }
